@@ -1,0 +1,130 @@
+package limiter
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/limiter/rule"
+	"weir/limiter/store"
+)
+
+// Engine decides checks. Make it with NewEngine; its methods may be called
+// from any goroutine.
+type Engine struct {
+	store  store.Store
+	ledger Ledger
+	now    func() time.Time
+	rules  atomic.Pointer[rule.Set]
+	plans  sync.Pool
+}
+
+// NewEngine returns an engine that decides by the rules, in the store, knowing
+// of the world what the ledger knows. It owns neither. The clock is used only
+// to name a quota's period; the store's clock decides.
+func NewEngine(rules *rule.Set, s store.Store, l Ledger, now func() time.Time) *Engine {
+	e := &Engine{store: s, ledger: l, now: now}
+	e.plans.New = func() any { return new(plan) }
+	e.rules.Store(rules)
+	return e
+}
+
+// Rules returns the rules in force.
+func (e *Engine) Rules() *rule.Set { return e.rules.Load() }
+
+// Check decides one request.
+func (e *Engine) Check(ctx context.Context, req *Request) Decision {
+	var d [1]Decision
+	p := e.plan()
+	p.add(req)
+	e.decide(ctx, []*plan{p})
+	p.answer(d[:])
+	e.release(p)
+	return d[0]
+}
+
+// CheckBatch decides many requests, each on its own, in one round trip.
+func (e *Engine) CheckBatch(ctx context.Context, reqs []Request) []Decision {
+	answers := make([]Decision, len(reqs))
+	plans := make([]*plan, len(reqs))
+	for i := range reqs {
+		plans[i] = e.plan()
+		plans[i].add(&reqs[i])
+	}
+	e.decide(ctx, plans)
+	for i, p := range plans {
+		p.answer(answers[i : i+1])
+		e.release(p)
+	}
+	return answers
+}
+
+// CheckTogether decides many requests as one: if any is denied, none is
+// charged. Each still gets its own answer, as if the others had passed.
+func (e *Engine) CheckTogether(ctx context.Context, reqs []Request) []Decision {
+	answers := make([]Decision, len(reqs))
+	p := e.plan()
+	for i := range reqs {
+		p.add(&reqs[i])
+	}
+	e.decide(ctx, []*plan{p})
+	p.answer(answers)
+	e.release(p)
+	return answers
+}
+
+func (e *Engine) plan() *plan {
+	p := e.plans.Get().(*plan)
+	p.reset(e.rules.Load(), e.now())
+	return p
+}
+
+func (e *Engine) release(p *plan) {
+	p.forget()
+	e.plans.Put(p)
+}
+
+// decide asks the store once for all plans, and once more for those whose
+// period the store's clock contradicts.
+func (e *Engine) decide(ctx context.Context, plans []*plan) {
+	e.ask(ctx, plans)
+	again := plans[:0:0]
+	for _, p := range plans {
+		if p.asked() && p.call.Status == store.WrongPeriod {
+			p.reperiod(time.UnixMicro(p.call.NowUs))
+			again = append(again, p)
+		}
+	}
+	if len(again) > 0 {
+		e.ask(ctx, again)
+	}
+}
+
+func (e *Engine) ask(ctx context.Context, plans []*plan) {
+	var few [8]*store.Call
+	calls := few[:0]
+	for _, p := range plans {
+		if !p.asked() {
+			continue
+		}
+		for i := range p.call.Quotas {
+			e.ledger.View(&p.call.Quotas[i])
+		}
+		calls = append(calls, &p.call)
+	}
+	if len(calls) == 0 {
+		return
+	}
+	e.store.Decide(ctx, calls)
+	for _, c := range calls {
+		if c.Status != store.Allowed && c.Status != store.Denied {
+			continue
+		}
+		for i := range c.Quotas {
+			if !c.Quotas[i].Full {
+				e.ledger.Record(&c.Quotas[i])
+			}
+		}
+	}
+}

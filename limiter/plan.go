@@ -1,0 +1,213 @@
+package limiter
+
+import (
+	"time"
+
+	"weir/limiter/rule"
+	"weir/limiter/store"
+)
+
+// plan is one call to the store in the making, and the way back from its
+// answers to the requests. Plans are pooled: everything in them is reused.
+type plan struct {
+	rules *rule.Set
+	now   time.Time
+	call  store.Call
+	parts []part
+	ends  []int // parts[ends[i-1]:ends[i]] belong to request i
+
+	matched []*rule.Rule
+	id      identity
+}
+
+// part is one limit of one request: where its take stands in the call.
+type part struct {
+	rule    *rule.Rule
+	limit   *rule.Limit
+	index   int // of the limit in its rule
+	key     string
+	cost    int64
+	take    int // in call.Quotas when limit.Quota is set, else in call.Buckets
+	explain bool
+}
+
+func (p *plan) reset(rules *rule.Set, now time.Time) {
+	p.rules, p.now = rules, now
+	p.call.Buckets, p.call.Quotas = p.call.Buckets[:0], p.call.Quotas[:0]
+	p.call.Status, p.call.Err = store.Failed, nil
+	p.parts, p.ends = p.parts[:0], p.ends[:0]
+}
+
+// forget drops what would keep a request's strings alive in the pool.
+func (p *plan) forget() {
+	clear(p.call.Quotas)
+	clear(p.parts)
+	p.rules = nil
+}
+
+func (p *plan) asked() bool { return len(p.parts) > 0 }
+
+// add plans one request.
+func (p *plan) add(req *Request) {
+	attrs := rule.Attributes(req.Attributes)
+	p.matched = p.rules.Match(attrs, p.matched[:0])
+	for _, r := range p.matched {
+		key := r.Key(attrs)
+		tag := p.id.tag(r.Subject(attrs))
+		for i := range r.Limits {
+			l := &r.Limits[i]
+			part := part{rule: r, limit: l, index: i, key: key, cost: req.Cost, explain: req.Explain}
+			if l.Quota != nil {
+				part.take = p.quota(r, l, i, key, tag, req.Cost)
+			} else {
+				part.take = p.bucket(r, l, i, key, tag, req.Cost)
+			}
+			p.parts = append(p.parts, part)
+		}
+	}
+	p.ends = append(p.ends, len(p.parts))
+}
+
+// bucket adds a take, or its cost to the take that is already there.
+func (p *plan) bucket(r *rule.Rule, l *rule.Limit, i int, key string, tag uint16, cost int64) int {
+	id := p.id.limit(r, i, key, 0)
+	for n := range p.call.Buckets {
+		if t := &p.call.Buckets[n]; t.ID == id {
+			t.Cost = capped(t.Cost+cost, l.Bucket.Burst)
+			return n
+		}
+	}
+	p.call.Buckets = append(p.call.Buckets, store.BucketTake{
+		ID: id, Tag: tag, Rate: l.Bucket, Cost: capped(cost, l.Bucket.Burst)})
+	return len(p.call.Buckets) - 1
+}
+
+// capped keeps a cost that can never fit small enough for exact arithmetic.
+func capped(cost, burst int64) int64 { return min(cost, burst+1) }
+
+func (p *plan) quota(r *rule.Rule, l *rule.Limit, i int, key string, tag uint16, cost int64) int {
+	start, end := l.Quota.Period(p.now)
+	id := p.id.limit(r, i, key, start)
+	for n := range p.call.Quotas {
+		if t := &p.call.Quotas[n]; t.ID == id {
+			t.Cost += cost
+			return n
+		}
+	}
+	p.call.Quotas = append(p.call.Quotas, store.QuotaTake{
+		ID: id, Tag: tag, Limit: l.Quota.Limit, Cost: cost,
+		Row: store.RowName{Rule: r.Name, Key: key, Start: start, End: end}})
+	return len(p.call.Quotas) - 1
+}
+
+// reperiod moves every quota to the period the store's clock is in.
+func (p *plan) reperiod(now time.Time) {
+	p.now = now
+	for i := range p.parts {
+		part := &p.parts[i]
+		if part.limit.Quota == nil {
+			continue
+		}
+		t := &p.call.Quotas[part.take]
+		t.Row.Start, t.Row.End = part.limit.Quota.Period(now)
+		t.ID = p.id.limit(part.rule, part.index, part.key, t.Row.Start)
+		t.Elsewhere, t.Earlier = 0, nil
+	}
+}
+
+// answer writes each request's decision.
+func (p *plan) answer(out []Decision) {
+	from := 0
+	for i, to := range p.ends {
+		out[i] = p.decision(p.parts[from:to])
+		from = to
+	}
+}
+
+func (p *plan) decision(parts []part) Decision {
+	if len(parts) == 0 {
+		return Decision{Allowed: true, DecidedBy: DecidedByNoRule}
+	}
+	d := Decision{Allowed: true}
+	if p.call.Status != store.Allowed && p.call.Status != store.Denied {
+		d.DecidedBy = DecidedByClosed
+	}
+	for i := range parts {
+		s := p.status(&parts[i])
+		d.Allowed = d.Allowed && s.Fits
+		if i == 0 || stricter(&s, &d.Status) {
+			d.Status = s
+		}
+		if parts[i].explain {
+			d.Limits = append(d.Limits, s)
+		}
+	}
+	return d
+}
+
+// unavailableRetry is what a client is told to wait when the store is away:
+// about as long as a short outage lasts.
+const unavailableRetry = time.Second
+
+func (p *plan) status(part *part) Status {
+	s := Status{Rule: part.rule.Name, Key: part.key}
+	if len(part.rule.CountBy) > 0 {
+		s.CountBy = part.rule.CountBy[0]
+	}
+	failed := p.call.Status != store.Allowed && p.call.Status != store.Denied
+	if part.limit.Quota != nil {
+		p.quotaStatus(&s, part, failed)
+	} else {
+		p.bucketStatus(&s, part, failed)
+	}
+	if failed {
+		s.Reason, s.RetryAfter, s.Remaining = ReasonStoreUnavailable, unavailableRetry, 0
+	}
+	return s
+}
+
+func (p *plan) bucketStatus(s *Status, part *part, failed bool) {
+	rate := part.limit.Bucket
+	s.Kind, s.Limit, s.Window, s.Burst = KindBucket, rate.Count, rate.Window, rate.Burst
+	if failed {
+		return
+	}
+	t := &p.call.Buckets[part.take]
+	s.Fits = t.Fits
+	s.Remaining = rate.Remaining(t.State, p.call.NowUs)
+	whole := max(t.State.FullAtUs, p.call.NowUs)
+	s.Reset = seconds(whole)
+	s.UntilReset = time.Duration(whole-p.call.NowUs) * time.Microsecond
+	switch {
+	case t.Fits:
+	case t.Cost > rate.Burst:
+		s.Reason = ReasonCostExceedsLimit
+	default:
+		s.Reason = ReasonLimitExceeded
+		s.RetryAfter = time.Duration(rate.WaitUs(t.State, p.call.NowUs, t.Cost)) * time.Microsecond
+	}
+}
+
+func (p *plan) quotaStatus(s *Status, part *part, failed bool) {
+	t := &p.call.Quotas[part.take]
+	s.Kind, s.Limit, s.Burst, s.Reset = KindQuota, t.Limit, t.Limit, t.Row.End
+	s.Window = time.Duration(t.Row.End-t.Row.Start) * time.Second
+	if failed {
+		return
+	}
+	s.Fits = t.Fits
+	s.Remaining = max(0, t.Limit-t.Elsewhere-t.RegionNet)
+	s.UntilReset = time.Duration(max(0, t.Row.End*1e6-p.call.NowUs)) * time.Microsecond
+	switch {
+	case t.Fits:
+	case t.Full:
+		s.Reason, s.RetryAfter = ReasonCapacity, unavailableRetry
+	case t.Cost > t.Limit:
+		s.Reason = ReasonCostExceedsLimit
+	default:
+		s.Reason, s.RetryAfter = ReasonQuotaExhausted, s.UntilReset
+	}
+}
+
+// seconds rounds an instant in microseconds up to Unix seconds.
+func seconds(us int64) int64 { return (us + 999_999) / 1_000_000 }

@@ -1,0 +1,52 @@
+// Package rule holds what rules say: whom they match, whom they count, and
+// their limits; read from YAML and matched against a request's attributes.
+package rule
+
+import (
+	"time"
+
+	"weir/limiter/bucket"
+)
+
+// Attributes are what is known of a request, by name.
+type Attributes map[string]string
+
+// Rule is one rule of rules.yaml. A rule applies to a request when every
+// matcher accepts it and every attribute of CountBy is present.
+type Rule struct {
+	Name    string
+	Match   []Matcher
+	CountBy []string
+	// Limits in the order written; at least one.
+	Limits []Limit
+}
+
+// Matcher accepts a request whose attribute has one of the values.
+type Matcher struct {
+	Attribute string
+	Values    []string
+}
+
+// Limit is one limit of a rule: a bucket or, when Quota is set, a quota.
+type Limit struct {
+	Bucket bucket.Rate
+	Quota  *Quota
+}
+
+// Quota is a global limit over a calendar day in UTC.
+type Quota struct {
+	Limit int64 // units a period
+}
+
+// Period returns the bounds of the period that holds the instant, in Unix
+// seconds: start included, end not.
+func (Quota) Period(at time.Time) (start, end int64) {
+	const day = 24 * 60 * 60
+	start = at.Unix() - ((at.Unix()%day)+day)%day
+	return start, start + day
+}
+
+// Set is a rules file in force. It is immutable: any goroutine may match.
+type Set struct {
+	Rules []Rule
+}

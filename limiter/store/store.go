@@ -1,0 +1,150 @@
+// Package store says what a region's store must do: decide calls atomically.
+//
+// Two stores do it, the one in Redis (package redis) for a region of any
+// number of nodes and the embedded one (package embedded) for a region of one
+// node. One table of tests runs against both.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"weir/limiter/bucket"
+)
+
+// Tags is how many hash tags the keys of a region fall into. It is part of the
+// layout in Redis and never changes.
+const Tags = 1024
+
+// ID is the digest that names a bucket or a quota row: the first 16 bytes of a
+// SHA-256, so that nobody can choose a key that lands on another's.
+type ID [16]byte
+
+// Reign names an unbroken life of a store's data; 0 is none.
+type Reign uint64
+
+// Call is one atomic question: all its takes find room, or nothing is charged.
+// The caller fills the questions, the store the answers. A Call belongs to the
+// caller before and after Decide, and to the store meanwhile.
+type Call struct {
+	Buckets []BucketTake
+	Quotas  []QuotaTake
+
+	// Answers.
+
+	// Status says whether the rest of the answers stand.
+	Status Status
+	// NowUs is the store's clock, in microseconds since 1970.
+	NowUs int64
+	// Err is why a call of a batch failed when Status is Failed.
+	Err error
+}
+
+// Status is the outcome of a call.
+type Status uint8
+
+const (
+	// Failed: the store did not decide; Call.Err says why. The charge of a
+	// call whose reply was lost may stand.
+	Failed Status = iota
+	// Allowed: every take found room and was charged.
+	Allowed
+	// Denied: some take found none; nothing was charged.
+	Denied
+	// WrongPeriod: the store's clock lies outside a quota's period; NowUs says
+	// where it is. Nothing was charged; ask again with the right period.
+	WrongPeriod
+)
+
+// BucketTake asks a token bucket for units. The same ID appears once in a call.
+type BucketTake struct {
+	ID ID
+	// Tag is the hash tag of the key's subject, below Tags.
+	Tag  uint16
+	Rate bucket.Rate
+	Cost int64
+
+	// State is the bucket as it stands after the call.
+	State bucket.State
+	// Fits says whether this take alone had room.
+	Fits bool
+	// Full says that the store holds as many keys as it may and this one is
+	// new: it was neither counted nor refused.
+	Full bool
+}
+
+// QuotaTake asks a global quota's row for units. The same Row appears once in
+// a call.
+type QuotaTake struct {
+	Row RowName
+	ID  ID
+	Tag uint16
+
+	// Limit is the quota in units; Cost is what is asked.
+	Limit, Cost int64
+	// Elsewhere is the net sum of what this node knows other regions took.
+	Elsewhere int64
+	// Earlier are entries of this region's earlier replicas (other reigns)
+	// that the store has not confirmed; usually none.
+	Earlier []Entry
+
+	// Answers.
+
+	// Entry is the current reign's entry after the call.
+	Entry Entry
+	// RegionNet is Σ(taken − returned) over all the region's replicas that the
+	// store knows, after the call.
+	RegionNet int64
+	// Fits says whether this take alone had room.
+	Fits bool
+	// Full says that the store holds as many rows as it may and this one is
+	// new: it has no room.
+	Full bool
+}
+
+// RowName names the replicated state of one quota key in one period.
+type RowName struct {
+	Rule string
+	Key  string
+	// The period: [Start, End) in Unix seconds.
+	Start, End int64
+}
+
+// Entry is what one replica of this region counted. Its numbers only grow.
+type Entry struct {
+	Reign           Reign
+	Version         uint64
+	Taken, Returned int64
+}
+
+// Row is a quota row as the store holds it: this region's entries.
+type Row struct {
+	Name    RowName
+	Entries []Entry
+}
+
+// RowGrace is how long a row outlives its period, so that clocks may differ.
+const RowGrace = 60 * time.Second
+
+// ErrUnavailable is wrapped by every error that says the store could not be
+// reached in time.
+var ErrUnavailable = errors.New("store unavailable")
+
+// Store decides calls. Its methods may be called from any goroutine.
+type Store interface {
+	// Decide fills the answers of every call, in one round trip. A call that
+	// fails has Status Failed; Decide itself never retries what may have been
+	// applied. It returns within the store's budget (50 ms in Redis).
+	Decide(ctx context.Context, calls []*Call)
+
+	// Rows calls yield with every quota row the store holds, a page at a time;
+	// an error from yield ends it and is returned.
+	Rows(ctx context.Context, yield func([]Row) error) error
+
+	// Ready returns nil once the store can decide: it is reached, holds a
+	// reign and refuses nothing. It says what is wrong otherwise.
+	Ready(ctx context.Context) error
+
+	Close() error
+}
