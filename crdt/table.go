@@ -1,0 +1,251 @@
+package crdt
+
+import (
+	"errors"
+	"slices"
+)
+
+// MaxEntries is how many replicas one row may have. A region gains one with
+// each reign of its store and each process that had to decide alone.
+const MaxEntries = 4096
+
+var (
+	// ErrFull: the table holds as many rows as it may and this one is new.
+	ErrFull = errors.New("row table is full")
+	// ErrEntries: the row has as many replicas as it may and this one is new.
+	ErrEntries = errors.New("row has too many replicas")
+)
+
+// slotsInChunk is how many slots are allocated at once: a table grows without
+// copying what it holds.
+const slotsInChunk = 4096
+
+// Table holds rows by ID. It takes about 140 bytes a row of three entries, key
+// of 31 bytes included (BenchmarkTableMemory). It belongs to one goroutine at a
+// time.
+type Table struct {
+	maxRows  int
+	index    map[RowID]uint32 // slot of each row
+	chunks   [][]slot
+	free     []uint32
+	periods  interner[period]
+	replicas interner[Replica]
+	sweep    uint32 // the next slot DropEnded looks at
+	scratch  []byte
+}
+
+// slot is one row: its key and its packed entries in one allocation.
+type slot struct {
+	data   []byte // nil: the slot is free
+	period uint32
+	keyLen uint16
+}
+
+func (s *slot) key() string     { return string(s.data[:s.keyLen]) }
+func (s *slot) entries() packed { return packed(s.data[s.keyLen:]) }
+
+// NewTable returns an empty table for at most maxRows rows.
+func NewTable(maxRows int) *Table {
+	return &Table{
+		maxRows:  maxRows,
+		index:    make(map[RowID]uint32),
+		periods:  newInterner[period](),
+		replicas: newInterner[Replica](),
+	}
+}
+
+// Len is how many rows the table holds.
+func (t *Table) Len() int { return len(t.index) }
+
+// Has says whether the table holds the row.
+func (t *Table) Has(id RowID) bool {
+	_, ok := t.index[id]
+	return ok
+}
+
+// Merge merges what one replica counted into the row, which it makes if there
+// is none, and says whether anything was new. id is name.ID(); name and e are
+// valid. ErrFull or ErrEntries: nothing changed.
+func (t *Table) Merge(id RowID, name RowName, e Entry) (bool, error) {
+	n, ok := t.index[id]
+	if !ok {
+		return t.insert(id, name, e)
+	}
+	s := t.slot(n)
+	if replica, known := t.replicas.number(e.Replica); known {
+		if have, found, _ := s.entries().find(replica); found {
+			return t.update(s, have, e), nil
+		}
+	}
+	return t.extend(s, e)
+}
+
+func (t *Table) insert(id RowID, name RowName, e Entry) (bool, error) {
+	if len(t.index) >= t.maxRows {
+		return false, ErrFull
+	}
+	n := t.take()
+	s := t.slot(n)
+	s.period = t.periods.acquire(period{name.Rule, name.Start, name.End, name.Generation}, ownPeriod)
+	s.keyLen = uint16(len(name.Key))
+	t.scratch = append(t.scratch[:0], name.Key...)
+	t.scratch = appendPacked(t.scratch, t.replicas.acquire(e.Replica, ownReplica), e)
+	s.data = splice(nil, 0, 0, t.scratch)
+	t.index[id] = n
+	return true, nil
+}
+
+// update merges e into the entry its replica has in the row.
+func (t *Table) update(s *slot, have packedEntry, e Entry) bool {
+	old := Entry{Replica: e.Replica, Version: have.version, Taken: have.taken, Returned: have.returned}
+	joined := old.join(e)
+	if joined == old {
+		return false
+	}
+	t.scratch = appendPacked(t.scratch[:0], have.replica, joined)
+	key := int(s.keyLen)
+	s.data = splice(s.data, key+have.from, key+have.to, t.scratch)
+	return true
+}
+
+// extend adds a replica the row has not had.
+func (t *Table) extend(s *slot, e Entry) (bool, error) {
+	if t.count(s) >= MaxEntries {
+		return false, ErrEntries
+	}
+	t.scratch = appendPacked(t.scratch[:0], t.replicas.acquire(e.Replica, ownReplica), e)
+	s.data = splice(s.data, len(s.data), len(s.data), t.scratch)
+	return true, nil
+}
+
+func (t *Table) count(s *slot) int {
+	// No entry is shorter than 4 bytes: most rows need no counting.
+	if len(s.entries()) < 4*MaxEntries {
+		return 0
+	}
+	n := 0
+	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
+		n++
+	}
+	return n
+}
+
+// Row copies a row into dst, whose room it reuses, and says whether there is
+// one.
+func (t *Table) Row(id RowID, dst *Row) bool {
+	n, ok := t.index[id]
+	if !ok {
+		return false
+	}
+	return t.At(n, dst)
+}
+
+// Slots is how many places rows may lie at: At takes 0 to Slots−1.
+func (t *Table) Slots() uint32 { return uint32(len(t.chunks) * slotsInChunk) }
+
+// At copies the row at a place into dst, whose room it reuses, and says
+// whether there is one. A row keeps its place for as long as it lives, so a
+// walk over all places meets every row that lives throughout.
+func (t *Table) At(place uint32, dst *Row) bool {
+	s := t.slot(place)
+	if s.data == nil {
+		return false
+	}
+	dst.Name = t.name(s)
+	dst.entries = dst.entries[:0]
+	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
+		dst.entries = append(dst.entries, t.unpack(e))
+	}
+	slices.SortFunc(dst.entries, func(a, b Entry) int { return a.Replica.Compare(b.Replica) })
+	return true
+}
+
+// Elsewhere is the net of what regions other than this one took in the row, in
+// units; 0 if there is no such row. It allocates nothing.
+func (t *Table) Elsewhere(id RowID, region string) int64 {
+	n, ok := t.index[id]
+	if !ok {
+		return 0
+	}
+	s := t.slot(n)
+	var sum int64
+	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
+		if t.replicas.value(e.replica).Region != region {
+			sum = addUnits(sum, e.taken-e.returned)
+		}
+	}
+	return sum
+}
+
+// DropEnded drops whole rows whose period ended at or before the given Unix
+// second. It looks at no more than budget places, going on where it last
+// stopped, so that a full table is swept without a pause; it returns how many
+// rows it dropped.
+func (t *Table) DropEnded(before int64, budget int) int {
+	if !t.anyEnded(before) {
+		return 0
+	}
+	dropped := 0
+	for range min(budget, int(t.Slots())) {
+		place := t.sweep
+		t.sweep = (t.sweep + 1) % t.Slots()
+		if s := t.slot(place); s.data != nil && t.periods.value(s.period).end <= before {
+			t.drop(place, s)
+			dropped++
+		}
+	}
+	return dropped
+}
+
+// anyEnded looks at the periods in use, which are few.
+func (t *Table) anyEnded(before int64) bool {
+	for _, p := range t.periods.values {
+		if p.users > 0 && p.value.end <= before {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *Table) drop(place uint32, s *slot) {
+	delete(t.index, t.name(s).ID())
+	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
+		t.replicas.release(e.replica)
+	}
+	t.periods.release(s.period)
+	*s = slot{}
+	t.free = append(t.free, place)
+}
+
+func (t *Table) name(s *slot) RowName {
+	p := t.periods.value(s.period)
+	return RowName{Rule: p.rule, Key: s.key(), Start: p.start, End: p.end, Generation: p.generation}
+}
+
+func (t *Table) unpack(e packedEntry) Entry {
+	return Entry{Replica: t.replicas.value(e.replica), Version: e.version, Taken: e.taken, Returned: e.returned}
+}
+
+func (t *Table) slot(place uint32) *slot {
+	return &t.chunks[place/slotsInChunk][place%slotsInChunk]
+}
+
+// take returns a free place.
+func (t *Table) take() uint32 {
+	if len(t.free) == 0 {
+		t.grow()
+	}
+	last := len(t.free) - 1
+	place := t.free[last]
+	t.free = t.free[:last]
+	return place
+}
+
+// grow adds a chunk; its lowest places are taken first.
+func (t *Table) grow() {
+	first := t.Slots()
+	t.chunks = append(t.chunks, make([]slot, slotsInChunk))
+	for place := t.Slots(); place > first; place-- {
+		t.free = append(t.free, place-1)
+	}
+}
