@@ -38,10 +38,21 @@ type Frame struct {
 	Heard []*Heard `protobuf:"bytes,5,rep,name=heard,proto3" json:"heard,omitempty"`
 	// Changed rows, or a part of all rows.
 	Rows []*Row `protobuf:"bytes,6,rep,name=rows,proto3" json:"rows,omitempty"`
-	// The sender asks for every row the receiver holds.
-	WantAllRows bool `protobuf:"varint,7,opt,name=want_all_rows,json=wantAllRows,proto3" json:"want_all_rows,omitempty"`
-	// These rows end an answer to want_all_rows.
-	LastOfAllRows bool `protobuf:"varint,8,opt,name=last_of_all_rows,json=lastOfAllRows,proto3" json:"last_of_all_rows,omitempty"`
+	// The sender asks for every row the receiver holds: a number of its choosing
+	// that the answer repeats; 0 asks nothing.
+	WantAllRows uint64 `protobuf:"varint,7,opt,name=want_all_rows,json=wantAllRows,proto3" json:"want_all_rows,omitempty"`
+	// The frame is a part of the answer to the want_all_rows of this number; 0
+	// is none. Parts count from 1; the last one says how many there are.
+	AllRowsFor uint64 `protobuf:"varint,8,opt,name=all_rows_for,json=allRowsFor,proto3" json:"all_rows_for,omitempty"`
+	Part       uint32 `protobuf:"varint,9,opt,name=part,proto3" json:"part,omitempty"`
+	Parts      uint32 `protobuf:"varint,10,opt,name=parts,proto3" json:"parts,omitempty"`
+	// What tells a receiver that it missed a frame: each stream of frames from
+	// one node to another has a number (the high half is drawn anew by every
+	// process, the low half grows) and its frames are counted from 1.
+	Stream   uint64 `protobuf:"fixed64,11,opt,name=stream,proto3" json:"stream,omitempty"`
+	Sequence uint64 `protobuf:"varint,12,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// How long the frame waited at the sender after the ages above were taken.
+	HeldMs        uint32 `protobuf:"varint,13,opt,name=held_ms,json=heldMs,proto3" json:"held_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -118,18 +129,53 @@ func (x *Frame) GetRows() []*Row {
 	return nil
 }
 
-func (x *Frame) GetWantAllRows() bool {
+func (x *Frame) GetWantAllRows() uint64 {
 	if x != nil {
 		return x.WantAllRows
 	}
-	return false
+	return 0
 }
 
-func (x *Frame) GetLastOfAllRows() bool {
+func (x *Frame) GetAllRowsFor() uint64 {
 	if x != nil {
-		return x.LastOfAllRows
+		return x.AllRowsFor
 	}
-	return false
+	return 0
+}
+
+func (x *Frame) GetPart() uint32 {
+	if x != nil {
+		return x.Part
+	}
+	return 0
+}
+
+func (x *Frame) GetParts() uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
+func (x *Frame) GetStream() uint64 {
+	if x != nil {
+		return x.Stream
+	}
+	return 0
+}
+
+func (x *Frame) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *Frame) GetHeldMs() uint32 {
+	if x != nil {
+		return x.HeldMs
+	}
+	return 0
 }
 
 // Heard is the age of the newest state a node has of a region.
@@ -361,7 +407,7 @@ var File_wire_v1_wire_proto protoreflect.FileDescriptor
 
 const file_wire_v1_wire_proto_rawDesc = "" +
 	"\n" +
-	"\x12wire/v1/wire.proto\x12\fweir.wire.v1\"\x86\x02\n" +
+	"\x12wire/v1/wire.proto\x12\fweir.wire.v1\"\xf6\x02\n" +
 	"\x05Frame\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x16\n" +
@@ -369,8 +415,15 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	"\aregions\x18\x04 \x03(\tR\aregions\x12)\n" +
 	"\x05heard\x18\x05 \x03(\v2\x13.weir.wire.v1.HeardR\x05heard\x12%\n" +
 	"\x04rows\x18\x06 \x03(\v2\x11.weir.wire.v1.RowR\x04rows\x12\"\n" +
-	"\rwant_all_rows\x18\a \x01(\bR\vwantAllRows\x12'\n" +
-	"\x10last_of_all_rows\x18\b \x01(\bR\rlastOfAllRows\"6\n" +
+	"\rwant_all_rows\x18\a \x01(\x04R\vwantAllRows\x12 \n" +
+	"\fall_rows_for\x18\b \x01(\x04R\n" +
+	"allRowsFor\x12\x12\n" +
+	"\x04part\x18\t \x01(\rR\x04part\x12\x14\n" +
+	"\x05parts\x18\n" +
+	" \x01(\rR\x05parts\x12\x16\n" +
+	"\x06stream\x18\v \x01(\x06R\x06stream\x12\x1a\n" +
+	"\bsequence\x18\f \x01(\x04R\bsequence\x12\x17\n" +
+	"\aheld_ms\x18\r \x01(\rR\x06heldMs\"6\n" +
 	"\x05Heard\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\rR\x06region\x12\x15\n" +
 	"\x06age_ms\x18\x02 \x01(\rR\x05ageMs\"\xd2\x01\n" +
