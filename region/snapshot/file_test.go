@@ -232,6 +232,21 @@ func TestClosedFileRefusesCalls(t *testing.T) {
 	}
 }
 
+func TestTheLaterOfTwoRowsCounts(t *testing.T) {
+	f := mustOpen(t, filepath.Join(t.TempDir(), "state.db"))
+	var rows []*wirev1.Row
+	want := make(map[string]*wirev1.Row)
+	for i := range uint64(500) {
+		row := testRow(fmt.Sprint(i%7), day, i)
+		rows = append(rows, row)
+		want[name(row)] = row
+	}
+	if err := f.Save(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	wantRows(t, f, want)
+}
+
 // TestSaveAndLoadAtOnce saves, loads, drops and reads stats at the same time.
 // A row that is loaded is one that was saved, whole.
 func TestSaveAndLoadAtOnce(t *testing.T) {

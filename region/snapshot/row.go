@@ -29,6 +29,7 @@ type record struct {
 	period [periodLen]byte // the name of its bucket
 	key    [rowKeyLen]byte
 	value  []byte
+	at     int // position in the call of Save
 }
 
 // periodName names the bucket of the rows whose period ends at end. Names sort

@@ -56,12 +56,16 @@ func encodeAll(rows []*wirev1.Row) ([]record, error) {
 		if records[i], err = encode(row); err != nil {
 			return nil, err
 		}
+		records[i].at = i
 	}
-	slices.SortStableFunc(records, func(a, b record) int {
+	slices.SortFunc(records, func(a, b record) int {
 		if c := bytes.Compare(a.period[:], b.period[:]); c != 0 {
 			return c
 		}
-		return bytes.Compare(a.key[:], b.key[:])
+		if c := bytes.Compare(a.key[:], b.key[:]); c != 0 {
+			return c
+		}
+		return a.at - b.at
 	})
 	return records, nil
 }
