@@ -3,13 +3,21 @@ package crdt
 import "slices"
 
 // Row is the replicated state of one quota key in one period and generation.
-// The zero Row with a name is empty and ready. A Row is a value of its owner:
-// it shares nothing with the table it was read from.
+// The zero Row is empty, without a name, and ready to be read into. A Row is a
+// value of its owner: it shares nothing with the table it was read from.
 type Row struct {
-	Name RowName
-
+	name    RowName
 	entries []Entry // sorted by replica, each replica once
 }
+
+// NewRow returns the empty row of that name.
+func NewRow(name RowName) *Row { return &Row{name: name} }
+
+// Name names the row.
+func (r *Row) Name() RowName { return r.name }
+
+// Clone returns a copy that shares nothing with the row.
+func (r *Row) Clone() *Row { return &Row{name: r.name, entries: slices.Clone(r.entries)} }
 
 // Merge merges what one replica counted and says whether anything was new.
 // It does not judge the entry: see Entry.Validate.

@@ -41,7 +41,6 @@ type slot struct {
 	keyLen uint16
 }
 
-func (s *slot) key() string     { return string(s.data[:s.keyLen]) }
 func (s *slot) entries() packed { return packed(s.data[s.keyLen:]) }
 
 // NewTable returns an empty table for at most maxRows rows.
@@ -151,7 +150,7 @@ func (t *Table) At(place uint32, dst *Row) bool {
 	if s.data == nil {
 		return false
 	}
-	dst.Name = t.name(s)
+	dst.name = t.nameInto(s, dst.name.Key)
 	dst.entries = dst.entries[:0]
 	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
 		dst.entries = append(dst.entries, t.unpack(e))
@@ -208,7 +207,7 @@ func (t *Table) anyEnded(before int64) bool {
 }
 
 func (t *Table) drop(place uint32, s *slot) {
-	delete(t.index, t.name(s).ID())
+	delete(t.index, t.nameInto(s, "").ID())
 	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
 		t.replicas.release(e.replica)
 	}
@@ -217,9 +216,14 @@ func (t *Table) drop(place uint32, s *slot) {
 	t.free = append(t.free, place)
 }
 
-func (t *Table) name(s *slot) RowName {
+// nameInto returns the row's name, with the key the caller has if it is equal:
+// whoever reads one hot row again and again allocates nothing.
+func (t *Table) nameInto(s *slot, key string) RowName {
+	if key != string(s.data[:s.keyLen]) {
+		key = string(s.data[:s.keyLen])
+	}
 	p := t.periods.value(s.period)
-	return RowName{Rule: p.rule, Key: s.key(), Start: p.start, End: p.end, Generation: p.generation}
+	return RowName{Rule: p.rule, Key: key, Start: p.start, End: p.end, Generation: p.generation}
 }
 
 func (t *Table) unpack(e packedEntry) Entry {

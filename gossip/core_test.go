@@ -1,0 +1,534 @@
+package gossip
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"weir/crdt"
+	wirev1 "weir/proto/wire/v1"
+)
+
+const testNowUnix = 1_790_000_000
+
+var testRegions = []string{"ap", "eu", "us"}
+
+func testName(key string) crdt.RowName {
+	return crdt.RowName{Rule: "daily", Key: key, Start: testNowUnix - 100, End: testNowUnix + 1000}
+}
+
+func testEntry(region string, version uint64) crdt.Entry {
+	return crdt.Entry{Replica: crdt.Replica{Region: region, Nonce: 7}, Version: version, Taken: int64(version)}
+}
+
+func testCore(node, region string) *Core {
+	return NewCore(CoreConfig{
+		Node: node, Region: region, Regions: testRegions, MaxRows: 100_000,
+		Rand: rand.New(rand.NewPCG(1, uint64(len(node)))), NowUnix: testNowUnix,
+	})
+}
+
+// cluster is cores on a network that loses nothing, under one clock.
+type cluster struct {
+	t     testing.TB
+	now   time.Duration
+	cores map[string]*Core
+	names []string
+	// drop, if set, loses the messages it says.
+	drop func(from string, m Message) bool
+	// frames counts those carried since the last reset.
+	frames []*wirev1.Frame
+}
+
+func newCluster(t testing.TB, nodes ...Peer) *cluster {
+	c := &cluster{t: t, cores: map[string]*Core{}}
+	for _, n := range nodes {
+		c.cores[n.Name] = testCore(n.Name, n.Region)
+		c.names = append(c.names, n.Name)
+	}
+	for _, n := range nodes {
+		for _, p := range nodes {
+			if p != n {
+				c.cores[n.Name].PeerUp(p)
+			}
+		}
+	}
+	return c
+}
+
+// tick gives every core a tick and carries what comes out.
+func (c *cluster) tick() {
+	c.t.Helper()
+	c.now += TickInterval
+	for _, name := range c.names {
+		core := c.cores[name]
+		for _, m := range core.Tick(c.now, testNowUnix) {
+			c.carry(name, m)
+		}
+		for m, ok := core.NextAnswer(c.now); ok; m, ok = core.NextAnswer(c.now) {
+			c.carry(name, m)
+		}
+	}
+}
+
+func (c *cluster) carry(from string, m Message) {
+	c.t.Helper()
+	var f wirev1.Frame
+	if err := proto.Unmarshal(m.Frame, &f); err != nil {
+		c.t.Fatal(err)
+	}
+	c.frames = append(c.frames, &f)
+	c.cores[from].Sent(m.To)
+	to := c.cores[m.To]
+	if to == nil || (c.drop != nil && c.drop(from, m)) {
+		return
+	}
+	if err := to.Step(c.now, from, m.Frame); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *cluster) ticks(n int) {
+	c.t.Helper()
+	for range n {
+		c.tick()
+	}
+}
+
+func (c *cluster) value(node, key string) int64 {
+	var row crdt.Row
+	c.cores[node].Row(testName(key).ID(), &row)
+	return row.Value()
+}
+
+func (c *cluster) wantEverywhere(key string, want int64) {
+	c.t.Helper()
+	for _, name := range c.names {
+		if got := c.value(name, key); got != want {
+			c.t.Errorf("%s has %q at %d, want %d", name, key, got, want)
+		}
+	}
+}
+
+func sixNodes() []Peer {
+	var nodes []Peer
+	for _, r := range testRegions {
+		nodes = append(nodes, Peer{r + "-1", r}, Peer{r + "-2", r})
+	}
+	return nodes
+}
+
+func TestNewsReachesEveryNode(t *testing.T) {
+	c := newCluster(t, sixNodes()...)
+	c.ticks(10)
+	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 1))
+	c.ticks(3)
+	c.wantEverywhere("k", 1)
+}
+
+// In a region larger than the fan-out, the ring leaves nobody out.
+func TestNewsReachesEveryNodeOfALargeRegion(t *testing.T) {
+	var nodes []Peer
+	for i := range 40 {
+		nodes = append(nodes, Peer{fmt.Sprintf("n%02d", i), "eu"})
+	}
+	c := newCluster(t, nodes...)
+	c.ticks(40)
+	for key := range 50 {
+		c.cores[nodes[key%40].Name].Record(testName(fmt.Sprint(key)), testEntry("eu", 1))
+		c.tick()
+	}
+	c.ticks(40)
+	for key := range 50 {
+		c.wantEverywhere(fmt.Sprint(key), 1)
+	}
+	for _, name := range c.names {
+		if n := c.cores[name].Counters(); n.Gaps != 0 || n.Asks != 39 {
+			t.Fatalf("%s needed repair: %+v", name, n)
+		}
+	}
+}
+
+func TestARowGoesOnceATickHoweverOftenItChanged(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+	c.ticks(10)
+	for v := range uint64(100) {
+		c.cores["eu-1"].Record(testName("k"), testEntry("eu", v+1))
+	}
+	c.frames = nil
+	c.tick()
+	rows := 0
+	for _, f := range c.frames {
+		if f.Node == "eu-1" {
+			rows += len(f.Rows)
+		}
+	}
+	if rows != 1 {
+		t.Fatalf("%d rows were sent, want 1", rows)
+	}
+	c.wantEverywhere("k", 100)
+}
+
+// A delta carries the entry that changed, not the whole row.
+func TestADeltaCarriesWhatChanged(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 1))
+	c.cores["us-1"].Record(testName("k"), testEntry("us", 1))
+	c.ticks(10)
+	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 2))
+	c.frames = nil
+	c.tick()
+	for _, f := range c.frames {
+		for _, r := range f.Rows {
+			if len(r.Entries) != 1 {
+				t.Fatalf("%s sent %d entries, want 1", f.Node, len(r.Entries))
+			}
+		}
+	}
+	c.wantEverywhere("k", 3)
+}
+
+func TestDeltasAreSplitIntoFrames(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+	c.ticks(10)
+	const rows = 60_000 // about 3 MB: more than one tick's frames
+	for key := range rows {
+		c.cores["eu-1"].Record(testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
+	}
+	c.frames = nil
+	c.tick()
+	sent := 0
+	for _, f := range c.frames {
+		if f.Node == "eu-1" {
+			sent++
+			if size := proto.Size(f); size > maxRowsBytes+1024 {
+				t.Fatalf("a frame of %d bytes", size)
+			}
+		}
+	}
+	if sent != maxDeltaFrames {
+		t.Fatalf("%d frames with one tick, want %d", sent, maxDeltaFrames)
+	}
+	c.ticks(3)
+	if got := c.cores["us-1"].Len(); got != rows {
+		t.Fatalf("%d rows arrived, want %d", got, rows)
+	}
+}
+
+func TestPeersExchangeAllRowsWhenTheyMeet(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+	for key := range 20_000 {
+		c.cores["eu-1"].Restore(testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
+		c.cores["us-1"].Restore(testName(fmt.Sprintf("client-%020d", key)), testEntry("us", 1))
+	}
+	if c.cores["eu-1"].FirstSync() {
+		t.Fatal("synced before anything was heard")
+	}
+	c.ticks(6)
+	for _, name := range c.names {
+		if got := c.cores[name].Len(); got != 40_000 || !c.cores[name].FirstSync() {
+			t.Fatalf("%s has %d rows, synced %v", name, got, c.cores[name].FirstSync())
+		}
+	}
+}
+
+func TestAnEmptyAnswerIsAnAnswer(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+	c.ticks(3)
+	if !c.cores["eu-1"].FirstSync() || !c.cores["us-1"].FirstSync() {
+		t.Fatal("two empty nodes did not finish their first exchange")
+	}
+}
+
+func TestAnswersArePaced(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+	for key := range 90_000 {
+		c.cores["eu-1"].Restore(testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
+	}
+	for range 40 {
+		c.frames = nil
+		c.tick()
+		parts := 0
+		for _, f := range c.frames {
+			if f.AllRowsFor != 0 && f.Node == "eu-1" {
+				parts++
+			}
+		}
+		if parts > maxAnswerFrames {
+			t.Fatalf("%d parts with one tick", parts)
+		}
+	}
+	if got := c.cores["us-1"].Len(); got != 90_000 {
+		t.Fatalf("%d rows arrived", got)
+	}
+}
+
+// What the transport has not sent holds back answers.
+func TestAnswersWaitForTheTransport(t *testing.T) {
+	core := testCore("eu-1", "eu")
+	for key := range 90_000 {
+		core.Restore(testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
+	}
+	core.PeerUp(Peer{"us-1", "us"})
+	us := testCore("us-1", "us")
+	us.PeerUp(Peer{"eu-1", "eu"})
+	if err := core.Step(0, "us-1", us.Tick(0, testNowUnix)[0].Frame); err != nil {
+		t.Fatal(err)
+	}
+	parts := 0
+	for i := range 10 {
+		core.Tick(time.Duration(i)*TickInterval, testNowUnix)
+		for _, ok := core.NextAnswer(0); ok; _, ok = core.NextAnswer(0) {
+			parts++
+		}
+	}
+	if parts >= maxAnswerFrames {
+		t.Fatalf("%d parts handed out while none was sent", parts)
+	}
+}
+
+// A frame lost without an error is noticed by its number.
+func TestASilentlyLostFrameIsRepaired(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+	c.ticks(10)
+	c.drop = func(from string, _ Message) bool { return from == "eu-1" }
+	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 5))
+	c.tick()
+	c.drop = nil
+	if c.value("us-1", "k") != 0 {
+		t.Fatal("the frame was not lost")
+	}
+	c.ticks(20)
+	c.wantEverywhere("k", 5)
+	if n := c.cores["us-1"].Counters(); n.Gaps != 1 {
+		t.Fatalf("%d gaps, want 1", n.Gaps)
+	}
+}
+
+// A frame that the transport reports as lost is repaired, too, even when
+// nothing else would show it.
+func TestAnUndeliveredFrameIsRepaired(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+	c.ticks(10)
+	c.drop = func(from string, m Message) bool {
+		if from != "eu-1" {
+			return false
+		}
+		c.cores[from].Undelivered(c.now, m.To)
+		return true
+	}
+	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 5))
+	c.tick()
+	c.drop = nil
+	c.ticks(10)
+	c.wantEverywhere("k", 5)
+}
+
+func TestAnAnswerThatStandsStillIsAskedForAnew(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+	c.cores["eu-1"].Restore(testName("k"), testEntry("eu", 5))
+	c.drop = func(from string, _ Message) bool { return from == "eu-1" }
+	c.ticks(10)
+	c.drop = nil
+	c.ticks(45)
+	c.wantEverywhere("k", 5)
+	if n := c.cores["us-1"].Counters(); n.AskTimeouts == 0 {
+		t.Fatal("no request timed out")
+	}
+}
+
+func TestUnreachablePeersDoNotKeepOthersFromBeingAsked(t *testing.T) {
+	core := testCore("eu-1", "eu")
+	for i := range 3 * maxAsks {
+		core.PeerUp(Peer{fmt.Sprintf("us-%02d", i), "us"})
+	}
+	asked := map[string]bool{}
+	for tick := range 200 {
+		for _, m := range core.Tick(time.Duration(tick)*TickInterval, testNowUnix) {
+			var f wirev1.Frame
+			if err := proto.Unmarshal(m.Frame, &f); err != nil {
+				t.Fatal(err)
+			}
+			if f.WantAllRows != 0 {
+				asked[m.To] = true
+			}
+		}
+		if core.asking() > maxAsks {
+			t.Fatalf("%d requests at once", core.asking())
+		}
+	}
+	if len(asked) != 3*maxAsks {
+		t.Fatalf("asked %d of %d peers", len(asked), 3*maxAsks)
+	}
+}
+
+func TestPeersGetHeartbeats(t *testing.T) {
+	c := newCluster(t, sixNodes()...)
+	c.ticks(20)
+	c.frames = nil
+	c.ticks(10)
+	perNode := map[string]int{}
+	for _, f := range c.frames {
+		perNode[f.Node]++
+	}
+	for _, name := range c.names {
+		if got := perNode[name]; got != 2*5 {
+			t.Errorf("%s sent %d frames in a second to 5 peers, want 10", name, got)
+		}
+	}
+}
+
+func ages(core *Core, now time.Duration) map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, h := range core.Heard(now) {
+		out[h.Region] = -1
+		if h.Known {
+			out[h.Region] = h.Age
+		}
+	}
+	return out
+}
+
+func TestAgesAreHeardThroughOthers(t *testing.T) {
+	c := newCluster(t, Peer{"ap-1", "ap"}, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+	if got := ages(c.cores["eu-1"], 0); got["eu"] != 0 || got["us"] != -1 || got["ap"] != -1 {
+		t.Fatalf("before anything was heard: %v", got)
+	}
+	// ap and us do not hear each other; eu hears both.
+	c.drop = func(from string, m Message) bool {
+		return (from == "ap-1" && m.To == "us-1") || (from == "us-1" && m.To == "ap-1")
+	}
+	c.ticks(30)
+	if got := ages(c.cores["us-1"], c.now); got["ap"] > 2*time.Second || got["ap"] < 0 {
+		t.Fatalf("us hears ap through eu: %v", got)
+	}
+	// Now ap falls silent: its age grows everywhere, whoever repeats it.
+	silentFrom := c.now
+	c.drop = func(from string, _ Message) bool { return from == "ap-1" }
+	c.ticks(100)
+	for _, name := range []string{"eu-1", "us-1"} {
+		got, silent := ages(c.cores[name], c.now), c.now-silentFrom
+		if got["ap"] < silent || got["ap"] > silent+2*time.Second {
+			t.Errorf("%s says ap is %v old, it was silent for %v", name, got["ap"], silent)
+		}
+	}
+}
+
+func TestHeldTimeCountsIntoAges(t *testing.T) {
+	eu, us := testCore("eu-1", "eu"), testCore("us-1", "us")
+	us.PeerUp(Peer{"eu-1", "eu"})
+	frame := appendHeld(us.Tick(0, testNowUnix)[0].Frame, 3*time.Second)
+	if err := eu.Step(10*time.Second, "us-1", frame); err != nil {
+		t.Fatal(err)
+	}
+	if got := ages(eu, 11*time.Second)["us"]; got != 4*time.Second {
+		t.Fatalf("age %v, want 4s", got)
+	}
+}
+
+func TestPeriodsAreJudged(t *testing.T) {
+	for _, tc := range []struct {
+		what       string
+		start, end int64
+		accepted   bool
+		count      func(Counters) uint64
+	}{
+		{"current", testNowUnix - 10, testNowUnix + 10, true, nil},
+		{"ended within the grace", testNowUnix - 100, testNowUnix - 59, true, nil},
+		{"ended before the grace", testNowUnix - 100, testNowUnix - 60, false, func(c Counters) uint64 { return c.RefusedEnded }},
+		{"begins within 40 days", testNowUnix + maxFutureSeconds, testNowUnix + maxFutureSeconds + 1, true, nil},
+		{"begins later", testNowUnix + maxFutureSeconds + 1, testNowUnix + maxFutureSeconds + 2, false, func(c Counters) uint64 { return c.RefusedFuture }},
+		{"is empty", testNowUnix, testNowUnix, false, func(c Counters) uint64 { return c.RefusedInvalid }},
+	} {
+		core := testCore("eu-1", "eu")
+		name := crdt.RowName{Rule: "r", Key: "k", Start: tc.start, End: tc.end}
+		if got := core.Record(name, testEntry("eu", 1)); got != tc.accepted {
+			t.Errorf("%s: Record = %v", tc.what, got)
+		}
+		if tc.count != nil && tc.count(core.Counters()) != 1 {
+			t.Errorf("%s: not counted: %+v", tc.what, core.Counters())
+		}
+	}
+}
+
+func TestEndedRowsAreNeitherSentNorKept(t *testing.T) {
+	eu, us := testCore("eu-1", "eu"), testCore("us-1", "us")
+	name := testName("k")
+	eu.Record(name, testEntry("eu", 1))
+	eu.PeerUp(Peer{"us-1", "us"})
+	late := name.End + periodGraceSeconds
+	// us's clock is behind: it would still take the row.
+	for _, m := range eu.Tick(0, late) {
+		if err := us.Step(0, "eu-1", m.Frame); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if us.Len() != 0 || eu.Len() != 0 {
+		t.Fatalf("us has %d rows, eu kept %d; want none", us.Len(), eu.Len())
+	}
+	if rows := eu.TakeUnsaved(10); len(rows) != 0 {
+		t.Fatalf("an ended row is to be saved: %v", rows[0].Name())
+	}
+}
+
+func TestBoundsAreCounted(t *testing.T) {
+	core := NewCore(CoreConfig{Node: "n", Region: "eu", MaxRows: 1, Rand: rand.New(rand.NewPCG(1, 1)), NowUnix: testNowUnix})
+	core.Record(testName("a"), testEntry("eu", 1))
+	if core.Record(testName("b"), testEntry("eu", 1)) || core.Counters().RefusedFull != 1 {
+		t.Errorf("a row past the bound: %+v", core.Counters())
+	}
+	for i := range maxRegions {
+		core.Record(testName("a"), testEntry(fmt.Sprint("r", i), 1))
+	}
+	if got := core.Counters().RefusedRegions; got != 1 {
+		t.Errorf("%d regions refused, want 1", got)
+	}
+	if core.Record(testName("a"), crdt.Entry{Replica: crdt.Replica{Region: "eu"}, Version: 1, Taken: -1}) || core.Counters().RefusedInvalid != 1 {
+		t.Errorf("a negative entry: %+v", core.Counters())
+	}
+	for i := range maxPeers {
+		core.PeerUp(Peer{fmt.Sprint("p", i), "eu"})
+	}
+	if core.PeerUp(Peer{"one too many", "eu"}) || core.Counters().RefusedPeers != 1 {
+		t.Errorf("a peer past the bound: %+v", core.Counters())
+	}
+}
+
+func TestUnsavedRows(t *testing.T) {
+	core := testCore("eu-1", "eu")
+	core.Restore(testName("restored"), testEntry("eu", 1))
+	for _, key := range []string{"a", "b", "c"} {
+		core.Record(testName(key), testEntry("eu", 1))
+	}
+	core.Record(testName("a"), testEntry("eu", 2))
+	keys := func(rows []*crdt.Row) (out []string) {
+		for _, r := range rows {
+			out = append(out, r.Name().Key)
+		}
+		return out
+	}
+	first := core.TakeUnsaved(2)
+	if got := keys(first); !slices.Equal(got, []string{"a", "b"}) || first[0].Value() != 2 {
+		t.Fatalf("took %v", got)
+	}
+	core.MarkUnsaved(first[0].Name().ID(), testName("unknown").ID())
+	if got := keys(core.TakeUnsaved(10)); !slices.Equal(got, []string{"c", "a"}) {
+		t.Fatalf("then took %v", got)
+	}
+	if got := core.TakeUnsaved(10); len(got) != 0 || core.Unsaved() != 0 {
+		t.Fatalf("took %v of nothing", keys(got))
+	}
+}
+
+func TestWithoutPeersNewsDoesNotPileUp(t *testing.T) {
+	core := testCore("eu-1", "eu")
+	core.Record(testName("k"), testEntry("eu", 1))
+	core.Tick(0, testNowUnix)
+	if core.dirty.len() != 0 {
+		t.Fatal("news is kept for nobody")
+	}
+}

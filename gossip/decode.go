@@ -1,0 +1,140 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"weir/crdt"
+	wirev1 "weir/proto/wire/v1"
+)
+
+// ErrFrame is wrapped by every error that says a frame breaks the rules. Such a
+// frame had no effect.
+var ErrFrame = errors.New("malformed frame")
+
+// inbound is a frame that keeps the rules. It shares nothing with the bytes it
+// was decoded from.
+type inbound struct {
+	node, region     string
+	heard            []heardRegionAge
+	rows             []inboundRow
+	want             uint64 // request number; 0 is none
+	answers          uint64 // request number; 0 is none
+	part, parts      uint32
+	stream, sequence uint64
+	// Entries left out because their numbers break the rules.
+	invalid int
+	bytes   int
+}
+
+type heardRegionAge struct {
+	region string
+	age    time.Duration
+}
+
+type inboundRow struct {
+	id      crdt.RowID
+	name    crdt.RowName
+	entries []crdt.Entry
+}
+
+// decode reads a frame. What makes the frame unreadable is an error; an entry
+// with numbers that no honest peer sends is left out and counted, so that one
+// spoilt entry does not keep the rest from travelling.
+func decode(frame []byte) (*inbound, error) {
+	if len(frame) > maxFrameBytes {
+		return nil, fmt.Errorf("%w: %d bytes, may have %d", ErrFrame, len(frame), maxFrameBytes)
+	}
+	var f wirev1.Frame
+	if err := proto.Unmarshal(frame, &f); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFrame, err)
+	}
+	if err := checkFrame(&f); err != nil {
+		return nil, err
+	}
+	in := &inbound{
+		node: f.Node, region: f.Region,
+		want: f.WantAllRows, answers: f.AllRowsFor, part: f.Part, parts: f.Parts,
+		stream: f.Stream, sequence: f.Sequence, bytes: len(frame),
+	}
+	if err := in.readHeard(&f); err != nil {
+		return nil, err
+	}
+	return in, in.readRows(&f)
+}
+
+func checkFrame(f *wirev1.Frame) error {
+	switch {
+	case f.Version == 0:
+		return fmt.Errorf("%w: version is 0", ErrFrame)
+	case f.Node == "" || len(f.Node) > maxNodeBytes:
+		return fmt.Errorf("%w: node has %d bytes, must have 1 to %d", ErrFrame, len(f.Node), maxNodeBytes)
+	case len(f.Regions) > maxRegions:
+		return fmt.Errorf("%w: %d regions, may have %d", ErrFrame, len(f.Regions), maxRegions)
+	case len(f.Heard) > maxRegions:
+		return fmt.Errorf("%w: %d ages, may have %d", ErrFrame, len(f.Heard), maxRegions)
+	case f.Stream == 0 || f.Sequence == 0:
+		return fmt.Errorf("%w: stream %d, sequence %d, must not be 0", ErrFrame, f.Stream, f.Sequence)
+	case f.AllRowsFor != 0 && (f.Part == 0 || f.Part > maxParts || f.Parts > maxParts || (f.Parts != 0 && f.Part != f.Parts)):
+		return fmt.Errorf("%w: part %d of %d, may have %d", ErrFrame, f.Part, f.Parts, maxParts)
+	}
+	for _, name := range append(f.Regions[:len(f.Regions):len(f.Regions)], f.Region) {
+		if name == "" || len(name) > crdt.MaxRegionBytes {
+			return fmt.Errorf("%w: region has %d bytes, must have 1 to %d", ErrFrame, len(name), crdt.MaxRegionBytes)
+		}
+	}
+	return nil
+}
+
+func (in *inbound) readHeard(f *wirev1.Frame) error {
+	held := time.Duration(f.HeldMs) * time.Millisecond
+	for _, h := range f.Heard {
+		if int64(h.Region) >= int64(len(f.Regions)) {
+			return fmt.Errorf("%w: age of region %d of %d", ErrFrame, h.Region, len(f.Regions))
+		}
+		age := time.Duration(h.AgeMs)*time.Millisecond + held
+		in.heard = append(in.heard, heardRegionAge{f.Regions[h.Region], age})
+	}
+	return nil
+}
+
+func (in *inbound) readRows(f *wirev1.Frame) error {
+	in.rows = make([]inboundRow, 0, len(f.Rows))
+	for _, r := range f.Rows {
+		name := crdt.RowName{Rule: r.Rule, Key: r.Key, Start: r.StartUnixSeconds, End: r.EndUnixSeconds, Generation: r.Generation}
+		if err := name.Validate(); err != nil {
+			return fmt.Errorf("%w: %w", ErrFrame, err)
+		}
+		if len(r.Entries) > crdt.MaxEntries {
+			return fmt.Errorf("%w: row has %d entries, may have %d", ErrFrame, len(r.Entries), crdt.MaxEntries)
+		}
+		row := inboundRow{id: name.ID(), name: name}
+		if err := in.readEntries(&row, r.Entries, f.Regions); err != nil {
+			return err
+		}
+		in.rows = append(in.rows, row)
+	}
+	return nil
+}
+
+func (in *inbound) readEntries(row *inboundRow, entries []*wirev1.Entry, regions []string) error {
+	row.entries = make([]crdt.Entry, 0, len(entries))
+	for _, e := range entries {
+		if int64(e.Region) >= int64(len(regions)) {
+			return fmt.Errorf("%w: entry of region %d of %d", ErrFrame, e.Region, len(regions))
+		}
+		entry := crdt.Entry{
+			Replica: crdt.Replica{Region: regions[e.Region], Nonce: e.Replica},
+			Version: e.Version, Taken: int64(e.Taken), Returned: int64(e.Returned),
+		}
+		if entry.Validate() != nil {
+			in.invalid++
+			continue
+		}
+		row.entries = append(row.entries, entry)
+	}
+	return nil
+}

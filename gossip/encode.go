@@ -1,0 +1,122 @@
+package gossip
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"weir/crdt"
+)
+
+// Field numbers of weir.wire.v1. Frames are encoded by hand, so that the rows
+// of a tick are encoded once for all its receivers and none needs a tree of
+// messages; TestEncodingIsTheGenerated compares with the generated code.
+const (
+	frameVersion     = 1
+	frameNode        = 2
+	frameRegion      = 3
+	frameRegions     = 4
+	frameHeard       = 5
+	frameRows        = 6
+	frameWantAllRows = 7
+	frameAllRowsFor  = 8
+	framePart        = 9
+	frameParts       = 10
+	frameStream      = 11
+	frameSequence    = 12
+	frameHeldMs      = 13
+
+	heardRegion = 1
+	heardAgeMs  = 2
+
+	rowRule       = 1
+	rowKey        = 2
+	rowStart      = 3
+	rowEnd        = 4
+	rowGeneration = 5
+	rowEntries    = 6
+
+	entryRegion   = 1
+	entryReplica  = 3
+	entryVersion  = 4
+	entryTaken    = 5
+	entryReturned = 6
+)
+
+func appendUint(b []byte, field protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	b = protowire.AppendTag(b, field, protowire.VarintType)
+	return protowire.AppendVarint(b, v)
+}
+
+func appendFixed(b []byte, field protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	b = protowire.AppendTag(b, field, protowire.Fixed64Type)
+	return protowire.AppendFixed64(b, v)
+}
+
+func appendText(b []byte, field protowire.Number, s string) []byte {
+	if s == "" {
+		return b
+	}
+	b = protowire.AppendTag(b, field, protowire.BytesType)
+	return protowire.AppendString(b, s)
+}
+
+func appendMessage(b []byte, field protowire.Number, body []byte) []byte {
+	b = protowire.AppendTag(b, field, protowire.BytesType)
+	return protowire.AppendBytes(b, body)
+}
+
+// rowEncoder encodes rows against a list of region names; it keeps its room.
+type rowEncoder struct {
+	row   crdt.Row
+	body  []byte
+	entry []byte
+}
+
+// append adds e.row to a frame's rows: the entry of one replica, or all if
+// that is the zero Replica.
+func (e *rowEncoder) append(b []byte, only crdt.Replica, region func(string) uint32) []byte {
+	name := e.row.Name()
+	body := appendText(e.body[:0], rowRule, name.Rule)
+	body = appendText(body, rowKey, name.Key)
+	body = appendUint(body, rowStart, protowire.EncodeZigZag(name.Start))
+	body = appendUint(body, rowEnd, protowire.EncodeZigZag(name.End))
+	body = appendUint(body, rowGeneration, uint64(name.Generation))
+	for _, en := range e.row.Entries() {
+		if only != (crdt.Replica{}) && en.Replica != only {
+			continue
+		}
+		e.entry = appendEntry(e.entry[:0], en, region(en.Replica.Region))
+		body = appendMessage(body, rowEntries, e.entry)
+	}
+	e.body = body
+	return appendMessage(b, frameRows, body)
+}
+
+func appendEntry(b []byte, e crdt.Entry, region uint32) []byte {
+	b = appendUint(b, entryRegion, uint64(region))
+	b = appendFixed(b, entryReplica, e.Replica.Nonce)
+	b = appendUint(b, entryVersion, e.Version)
+	b = appendUint(b, entryTaken, uint64(e.Taken))
+	return appendUint(b, entryReturned, uint64(e.Returned))
+}
+
+func appendHeard(b []byte, region uint32, age time.Duration) []byte {
+	var room [16]byte
+	ms := min(max(age.Milliseconds(), 0), 1<<32-1)
+	body := appendUint(room[:0], heardRegion, uint64(region))
+	body = appendUint(body, heardAgeMs, uint64(ms))
+	return appendMessage(b, frameHeard, body)
+}
+
+// appendHeld adds how long a frame has waited. In protobuf the parts of a
+// message may follow one another.
+func appendHeld(frame []byte, held time.Duration) []byte {
+	return appendUint(frame, frameHeldMs, uint64(min(max(held.Milliseconds(), 0), 1<<32-1)))
+}

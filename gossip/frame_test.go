@@ -1,0 +1,211 @@
+package gossip
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"weir/crdt"
+	wirev1 "weir/proto/wire/v1"
+)
+
+// goodFrame has everything a frame can have.
+func goodFrame() *wirev1.Frame {
+	return &wirev1.Frame{
+		Version: 1, Node: "us-1", Region: "us", Regions: []string{"us", "eu"},
+		Heard: []*wirev1.Heard{{Region: 0}, {Region: 1, AgeMs: 1500}},
+		Rows: []*wirev1.Row{{
+			Rule: "daily", Key: "k", StartUnixSeconds: testNowUnix - 100, EndUnixSeconds: testNowUnix + 1000, Generation: 2,
+			Entries: []*wirev1.Entry{
+				{Region: 0, Replica: 1, Version: 2, Taken: 3, Returned: 1},
+				{Region: 1, Replica: 1 << 63, Version: 1 << 40, Taken: 1 << 53, Returned: 0},
+			},
+		}},
+		WantAllRows: 5, AllRowsFor: 6, Part: 2, Parts: 2, Stream: 1<<40 | 1, Sequence: 1, HeldMs: 20,
+	}
+}
+
+func marshal(t testing.TB, f *wirev1.Frame) []byte {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// What is encoded by hand is what the generated code makes of it.
+func TestEncodingIsTheGenerated(t *testing.T) {
+	c := newCluster(t, sixNodes()...)
+	for i := range 30 {
+		name := testName(fmt.Sprint(i))
+		name.Start, name.Generation = -int64(i), uint32(i)
+		for _, node := range c.names {
+			c.cores[node].Record(name, crdt.Entry{
+				Replica: crdt.Replica{Region: c.cores[node].region, Nonce: uint64(i) << 60}, Version: uint64(i + 1),
+				Taken: int64(i) << 40, Returned: int64(i % 2),
+			})
+		}
+	}
+	checked := 0
+	c.drop = func(_ string, m Message) bool {
+		var f wirev1.Frame
+		if err := proto.Unmarshal(m.Frame, &f); err != nil {
+			t.Fatal(err)
+		}
+		if len(f.ProtoReflect().GetUnknown()) > 0 {
+			t.Fatalf("fields the schema does not know: %v", &f)
+		}
+		again := marshal(t, &f)
+		if len(again) != len(m.Frame) {
+			t.Fatalf("%d bytes by hand, %d generated: %v", len(m.Frame), len(again), &f)
+		}
+		checked += len(f.Rows)
+		return false
+	}
+	c.ticks(10)
+	if checked < 100 {
+		t.Fatalf("only %d rows were compared", checked)
+	}
+	c.wantEverywhere("none", 0)
+	var row crdt.Row
+	name := testName("29")
+	name.Start, name.Generation = -29, 29
+	if !c.cores["ap-2"].Row(name.ID(), &row) || row.Value() != 3*(29<<40-1) {
+		t.Fatalf("the row arrived as %v", row.Entries())
+	}
+}
+
+func TestAGoodFrameIsTakenIn(t *testing.T) {
+	core := testCore("eu-1", "eu")
+	if err := core.Step(10*time.Second, "us-1", marshal(t, goodFrame())); err != nil {
+		t.Fatal(err)
+	}
+	name := testName("k")
+	name.Generation = 2
+	var row crdt.Row
+	if !core.Row(name.ID(), &row) || row.Value() != 2+1<<53 {
+		t.Fatalf("row is %v", row.Entries())
+	}
+}
+
+func TestMalformedFramesHaveNoEffect(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("x", n) }
+	for what, spoil := range map[string]func(f *wirev1.Frame){
+		"no version":         func(f *wirev1.Frame) { f.Version = 0 },
+		"no node":            func(f *wirev1.Frame) { f.Node = "" },
+		"long node":          func(f *wirev1.Frame) { f.Node = long(maxNodeBytes + 1) },
+		"another node":       func(f *wirev1.Frame) { f.Node = "us-2" },
+		"own node":           func(f *wirev1.Frame) { f.Node = "eu-1" },
+		"another region":     func(f *wirev1.Frame) { f.Region = "ap" },
+		"no region":          func(f *wirev1.Frame) { f.Region = "" },
+		"long region":        func(f *wirev1.Frame) { f.Regions[1] = long(crdt.MaxRegionBytes + 1) },
+		"too many regions":   func(f *wirev1.Frame) { f.Regions = append(f.Regions, strings.Split(long(maxRegions), "")...) },
+		"too many ages":      func(f *wirev1.Frame) { f.Heard = make([]*wirev1.Heard, maxRegions+1) },
+		"age of no region":   func(f *wirev1.Frame) { f.Heard[0].Region = 2 },
+		"entry of no region": func(f *wirev1.Frame) { f.Rows[0].Entries[0].Region = 1<<32 - 1 },
+		"no rule":            func(f *wirev1.Frame) { f.Rows[0].Rule = "" },
+		"long rule":          func(f *wirev1.Frame) { f.Rows[0].Rule = long(crdt.MaxNameBytes + 1) },
+		"long key":           func(f *wirev1.Frame) { f.Rows[0].Key = long(crdt.MaxNameBytes + 1) },
+		"empty period":       func(f *wirev1.Frame) { f.Rows[0].EndUnixSeconds = f.Rows[0].StartUnixSeconds },
+		"too many entries":   func(f *wirev1.Frame) { f.Rows[0].Entries = make([]*wirev1.Entry, crdt.MaxEntries+1) },
+		"no stream":          func(f *wirev1.Frame) { f.Stream = 0 },
+		"no sequence":        func(f *wirev1.Frame) { f.Sequence = 0 },
+		"part 0":             func(f *wirev1.Frame) { f.Part = 0 },
+		"part past the last": func(f *wirev1.Frame) { f.Part = 3 },
+		"too many parts":     func(f *wirev1.Frame) { f.Part, f.Parts = maxParts+1, maxParts+1 },
+		"broken last row":    func(f *wirev1.Frame) { f.Rows = append(f.Rows, &wirev1.Row{Rule: "r"}) },
+		"too long":           func(f *wirev1.Frame) { f.Rows = append(f.Rows, &wirev1.Row{Rule: long(maxFrameBytes)}) },
+	} {
+		core := testCore("eu-1", "eu")
+		core.PeerUp(Peer{"us-1", "us"})
+		f := goodFrame()
+		spoil(f)
+		err := core.Step(10*time.Second, "us-1", marshal(t, f))
+		n := core.Counters()
+		if !errors.Is(err, ErrFrame) || n.MalformedFrames+n.ForeignFrames != 1 {
+			t.Errorf("%s: error %v, counters %+v", what, err, n)
+		}
+		if core.Len() != 0 || ages(core, 10*time.Second)["us"] != -1 || core.byName["us-1"].answer.request != 0 {
+			t.Errorf("%s: had an effect", what)
+		}
+	}
+	core := testCore("eu-1", "eu")
+	good := marshal(t, goodFrame())
+	for cut := range len(good) {
+		core.Step(0, "us-1", good[:cut])
+	}
+	if err := core.Step(0, "us-1", bytes.Repeat([]byte{0xff}, 100)); !errors.Is(err, ErrFrame) {
+		t.Errorf("noise: %v", err)
+	}
+}
+
+// An entry no honest peer sends is left out; what came with it is taken in.
+func TestSpoiltEntriesAreLeftOut(t *testing.T) {
+	for what, spoil := range map[string]func(e *wirev1.Entry){
+		"version 0":         func(e *wirev1.Entry) { e.Version = 0 },
+		"huge taken":        func(e *wirev1.Entry) { e.Taken = 1<<53 + 1 },
+		"negative taken":    func(e *wirev1.Entry) { e.Taken = 1<<64 - 1 },
+		"negative returned": func(e *wirev1.Entry) { e.Returned = 1 << 63 },
+	} {
+		core := testCore("eu-1", "eu")
+		f := goodFrame()
+		spoil(f.Rows[0].Entries[0])
+		if err := core.Step(0, "us-1", marshal(t, f)); err != nil {
+			t.Fatal(err)
+		}
+		name := testName("k")
+		name.Generation = 2
+		var row crdt.Row
+		if core.Row(name.ID(), &row); row.Value() != 1<<53 || core.Counters().RefusedInvalid != 1 {
+			t.Errorf("%s: row %v, counters %+v", what, row.Entries(), core.Counters())
+		}
+	}
+}
+
+func FuzzStep(f *testing.F) {
+	f.Add(marshal(f, goodFrame()))
+	f.Add(marshal(f, &wirev1.Frame{Version: 1, Node: "us-1", Region: "us", Stream: 1, Sequence: 1}))
+	spoilt := goodFrame()
+	spoilt.Rows[0].Entries[0].Taken = 1 << 63
+	f.Add(marshal(f, spoilt))
+	f.Add([]byte{})
+	f.Add(bytes.Repeat([]byte{0x32, 0x00}, 50))
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		core := testCore("eu-1", "eu")
+		core.PeerUp(Peer{"us-1", "us"})
+		core.Record(testName("mine"), testEntry("eu", 1))
+		before := core.Changes()
+		if err := core.Step(0, "", frame); err != nil {
+			if core.Changes() != before || core.Len() != 1 || core.byName["us-1"].ask.got != nil {
+				t.Fatalf("%v, and yet it had an effect", err)
+			}
+			return
+		}
+		var row crdt.Row
+		for place := range core.Places() {
+			if !core.At(place, &row) {
+				continue
+			}
+			if err := row.Name().Validate(); err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range row.Entries() {
+				if err := e.Validate(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		// Whatever was taken in can be sent on and be taken in by another.
+		other := testCore("us-1", "us")
+		for _, m := range core.Tick(0, testNowUnix) {
+			if err := other.Step(0, "eu-1", m.Frame); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package gossip
+
+import "time"
+
+// What the protocol bounds. Passing a bound is counted, see Counters.
+const (
+	// TickInterval is how often Tick is called.
+	TickInterval = 100 * time.Millisecond
+
+	// heartbeatInterval is how long a peer goes without a frame at most. The
+	// ages of regions are as fine as this; a gap is noticed within it.
+	heartbeatInterval = 500 * time.Millisecond
+	// gapPatience is how long a missing frame may be late: frames overtake each
+	// other, each has its own connection.
+	gapPatience = time.Second
+	// askPatience is how long an answer may stand still before it is asked for
+	// anew.
+	askPatience = 3 * time.Second
+	// troublePatience is how long a peer that could not be reached is passed
+	// over when another of its region can take the news.
+	troublePatience = 2 * time.Second
+
+	// maxRowsBytes bounds the rows of one frame.
+	maxRowsBytes = 256 << 10
+	// maxFrameBytes bounds a frame: its rows, or one row that is larger, and
+	// the rest.
+	maxFrameBytes = 2 * maxRowsBytes
+	// maxDeltaFrames bounds the frames of news a peer gets with one tick; what
+	// does not fit stays for the next.
+	maxDeltaFrames = 8
+	// maxAnswerFrames bounds the frames of answers with one tick: to one peer,
+	// and as long as that many of its frames wait unsent; to all.
+	maxAnswerFrames    = 8
+	maxAnswerFramesAll = 16
+	// maxAnswerPlaces bounds the places of the table looked at for one part.
+	maxAnswerPlaces = 1 << 16
+	// maxParts bounds what an answer may say it consists of: 16 GiB of rows.
+	maxParts = 1 << 16
+	// maxAsks bounds the answers this node waits for at once.
+	maxAsks = 4
+	// sweepPlaces bounds the places of the table swept with one tick.
+	sweepPlaces = 1 << 14
+
+	// ownRegionPeers is how many nodes of the own region get the news.
+	ownRegionPeers = 3
+	// maxPeers and maxRegions bound the nodes and regions a node knows.
+	maxPeers   = 1024
+	maxRegions = 64
+	// maxNodeBytes bounds a node's name.
+	maxNodeBytes = 255
+
+	// periodGraceSeconds is how long after its end a period is still counted:
+	// clocks differ.
+	periodGraceSeconds = 60
+	// maxFutureSeconds is how far ahead a period may begin. None that a clock
+	// in order opens begins later than a month ahead.
+	maxFutureSeconds = 40 * 24 * 3600
+
+	wireVersion = 1
+)

@@ -1,0 +1,99 @@
+package gossip
+
+import "time"
+
+// Peer is another node.
+type Peer struct {
+	Name, Region string
+}
+
+// peer is what the core keeps of another node.
+type peer struct {
+	Peer
+
+	out outStream
+	in  inStream
+
+	ask    ask
+	answer answer
+
+	sent     bool
+	lastSent time.Duration
+	// Frames handed out and neither reported sent nor undelivered.
+	waiting int
+	// When a frame last did not reach the peer, if ever.
+	troubled  bool
+	troubleAt time.Duration
+
+	// Of the current tick: whether it gets the news, is to be asked for all
+	// rows, and how many parts of its answer went out.
+	chosen  bool
+	asks    bool
+	answers int
+}
+
+func (p *peer) inTrouble(now time.Duration) bool {
+	return p.troubled && now-p.troubleAt < troublePatience
+}
+
+func (p *peer) heartbeatDue(now time.Duration) bool {
+	return !p.sent || now-p.lastSent >= heartbeatInterval
+}
+
+// choose marks the peers that get this tick's news: one of every other region,
+// and of the own region the next in the ring of names and others by chance.
+// Peers in trouble are passed over where another can stand in.
+func (c *Core) choose(now time.Duration) {
+	for i, p := range c.peers {
+		p.chosen = false
+		c.order[i] = i
+	}
+	c.rand.Shuffle(len(c.order), func(i, j int) { c.order[i], c.order[j] = c.order[j], c.order[i] })
+	c.chooseNext(now)
+	c.chooseByChance(func(p *peer) bool { return !p.inTrouble(now) })
+	c.chooseByChance(func(*peer) bool { return true })
+}
+
+// chooseNext marks the node that follows this one in the ring of the region's
+// names.
+func (c *Core) chooseNext(now time.Duration) {
+	var first, next *peer
+	for _, p := range c.peers {
+		if p.Region != c.region || p.inTrouble(now) {
+			continue
+		}
+		if first == nil {
+			first = p
+		}
+		if next == nil && p.Name > c.node {
+			next = p
+		}
+	}
+	if next == nil {
+		next = first
+	}
+	if next != nil {
+		next.chosen = true
+	}
+}
+
+// chooseByChance fills what is missing of each region's share.
+func (c *Core) chooseByChance(eligible func(*peer) bool) {
+	clear(c.share)
+	for _, p := range c.peers {
+		if p.chosen {
+			c.share[p.Region]++
+		}
+	}
+	for _, i := range c.order {
+		p := c.peers[i]
+		want := 1
+		if p.Region == c.region {
+			want = ownRegionPeers
+		}
+		if !p.chosen && c.share[p.Region] < want && eligible(p) {
+			p.chosen = true
+			c.share[p.Region]++
+		}
+	}
+}
