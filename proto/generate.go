@@ -2,3 +2,5 @@
 // (wire/v1). The generated code is committed; `make generate` renews it and
 // `make check` fails when it is not current.
 package proto
+
+//go:generate ../test/tools/generate

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"context"
 
 	"go.etcd.io/bbolt"
@@ -96,7 +97,7 @@ func seek(c *bbolt.Cursor, at *position) (key, value []byte) {
 		return c.First()
 	}
 	key, value = c.Seek(at.key[:])
-	if string(key) == string(at.key[:]) {
+	if bytes.Equal(key, at.key[:]) {
 		return c.Next()
 	}
 	return key, value
