@@ -38,7 +38,7 @@ func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
 // parse reads the text of one file.
 func parse(path string, text any) (source, error) {
-	syntax, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+	syntax, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
 	if err != nil {
 		return source{}, err
 	}
