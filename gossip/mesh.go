@@ -1,0 +1,212 @@
+package gossip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+
+	"weir/crdt"
+)
+
+// leaveTimeout bounds Leave.
+const leaveTimeout = 5 * time.Second
+
+// ErrClosed: the mesh was closed.
+var ErrClosed = errors.New("gossip mesh is closed")
+
+// Mesh is this node among the others: a Core, memberlist, and what moves frames
+// between them. Its methods may be called from any goroutine.
+type Mesh struct {
+	cfg    Config
+	log    *slog.Logger
+	logs   *logWriter
+	meta   []byte
+	list   *memberlist.Memberlist
+	joiner *joiner
+	inbox  inbox
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	goes   sync.WaitGroup
+	ready  chan struct{} // closed once list is set
+
+	firstSync chan struct{}
+
+	// mu guards what follows. It is never held over input or output.
+	mu         sync.Mutex
+	core       *Core
+	row        crdt.Row // room for View
+	members    map[string]Member
+	senders    map[string]*sender
+	conflictAt map[string]time.Duration
+	changed    chan struct{} // nil until somebody waits
+	synced     bool
+	closed     bool
+
+	outboxDrops, sendErrors, conflicts atomic.Uint64
+}
+
+// Open starts this node's part in the mesh. It listens at once and joins others
+// in the background. The caller closes it.
+func Open(cfg Config) (*Mesh, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	about, err := cfg.meta()
+	if err != nil {
+		return nil, err
+	}
+	joins, err := newJoiner(cfg.Join)
+	if err != nil {
+		return nil, err
+	}
+	m := &Mesh{
+		cfg: cfg, log: cfg.Logger, logs: &logWriter{to: cfg.Logger}, meta: about, joiner: joins,
+		inbox:     inbox{frames: make(chan inFrame, cfg.inboxFrames)},
+		ready:     make(chan struct{}),
+		firstSync: make(chan struct{}),
+		core:      cfg.core(),
+		members:   make(map[string]Member), senders: make(map[string]*sender),
+		conflictAt: make(map[string]time.Duration),
+	}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	if err := m.start(); err != nil {
+		m.cancel()
+		m.goes.Wait()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Mesh) start() error {
+	t, err := newTransport(&m.cfg, m.logs)
+	if err != nil {
+		return err
+	}
+	conf, err := m.cfg.memberlist(t, m.logs)
+	if err == nil {
+		conf.Delegate, conf.Events, conf.Conflict = delegate{m}, events{m}, events{m}
+		m.list, err = memberlist.Create(conf)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("start gossip: %w", err), t.Shutdown())
+	}
+	close(m.ready)
+	m.goes.Go(func() { m.tickLoop(m.ctx) })
+	m.goes.Go(func() { m.stepLoop(m.ctx) })
+	m.goes.Go(func() { m.joinLoop(m.ctx) })
+	return nil
+}
+
+func (m *Mesh) tickLoop(ctx context.Context) {
+	tick := time.NewTicker(TickInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			m.tick()
+			for m.nextAnswer() {
+			}
+		}
+	}
+}
+
+func (m *Mesh) tick() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, msg := range m.core.Tick(m.cfg.Clock(), m.cfg.Now().Unix()) {
+		m.post(msg)
+	}
+}
+
+func (m *Mesh) nextAnswer() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	msg, ok := m.core.NextAnswer(m.cfg.Clock())
+	if ok {
+		m.post(msg)
+	}
+	return ok
+}
+
+// Addr is the address others reach this node at, IP:port.
+func (m *Mesh) Addr() string { return hostPort(m.list.LocalNode()) }
+
+// Leave sends out what peers were not told yet and says good-bye, so that they
+// need not find out. It returns when that is done, when the context ends, or
+// after 5 s.
+func (m *Mesh) Leave(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
+	defer cancel()
+	if m.isClosed() {
+		return ErrClosed
+	}
+	told := m.flush(ctx)
+	deadline, _ := ctx.Deadline()
+	// memberlist takes 0 for no limit.
+	if err := m.list.Leave(max(time.Until(deadline), time.Millisecond)); err != nil {
+		return errors.Join(told, fmt.Errorf("leave gossip: %w", err))
+	}
+	return told
+}
+
+// flush waits until all news is sent.
+func (m *Mesh) flush(ctx context.Context) error {
+	check := time.NewTicker(5 * time.Millisecond)
+	defer check.Stop()
+	m.tick()
+	for !m.flushed() {
+		select {
+		case <-check.C:
+		case <-ctx.Done():
+			return fmt.Errorf("send the last changed rows: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
+func (m *Mesh) flushed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.cfg.Clock()
+	for _, p := range m.core.peers {
+		if p.waiting > 0 && !p.inTrouble(now) {
+			return false
+		}
+	}
+	return m.core.dirty.len() == 0
+}
+
+func (m *Mesh) isClosed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed
+}
+
+// Close stops without a word to the others and frees everything. A second call
+// does nothing.
+func (m *Mesh) Close() error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	m.mu.Unlock()
+	m.cancel()
+	err := m.list.Shutdown()
+	m.goes.Wait()
+	if err != nil {
+		return fmt.Errorf("close gossip: %w", err)
+	}
+	return nil
+}

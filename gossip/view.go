@@ -1,0 +1,181 @@
+package gossip
+
+import "weir/crdt"
+
+// pageRows bounds the rows looked at under one hold of the lock.
+const pageRows = 512
+
+// Record takes in what this node's region counted, tells the others with the
+// next tick, and says whether it was new.
+func (m *Mesh) Record(name crdt.RowName, e crdt.Entry) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	changed := m.core.Record(name, e)
+	if changed {
+		m.notify()
+	}
+	return changed
+}
+
+// Restore takes in a row that this node had saved, and returns how many of its
+// entries were new.
+func (m *Mesh) Restore(row *crdt.Row) (news int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range row.Entries() {
+		if m.core.Restore(row.Name(), e) {
+			news++
+		}
+	}
+	return news
+}
+
+// View calls f with the row, if it is known, and says whether it is. f runs
+// under a lock that every check takes: it copies what it needs and returns, and
+// calls no method of the mesh.
+func (m *Mesh) View(id crdt.RowID, f func(*crdt.Row)) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.core.Row(id, &m.row) {
+		return false
+	}
+	f(&m.row)
+	return true
+}
+
+// Each calls f with every row in turn, under the terms of View. Rows that come
+// meanwhile may be missed.
+func (m *Mesh) Each(f func(*crdt.Row)) {
+	for place := uint32(0); ; place += pageRows {
+		if !m.page(place, f) {
+			return
+		}
+	}
+}
+
+func (m *Mesh) page(from uint32, f func(*crdt.Row)) (more bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	places := m.core.Places()
+	for place := from; place < min(from+pageRows, places); place++ {
+		if m.core.At(place, &m.row) {
+			f(&m.row)
+		}
+	}
+	return from+pageRows < places
+}
+
+// Elsewhere is the net of what regions other than this node's took in a row, in
+// units.
+func (m *Mesh) Elsewhere(id crdt.RowID) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.core.Elsewhere(id, m.cfg.Region)
+}
+
+// TakeUnsaved returns up to limit rows that changed since they were last taken.
+// The rows are the caller's; if it fails to save them it gives their IDs to
+// MarkUnsaved.
+func (m *Mesh) TakeUnsaved(limit int) []*crdt.Row {
+	var out []*crdt.Row
+	for len(out) < limit {
+		page := m.takeUnsaved(min(limit-len(out), pageRows))
+		if len(page) == 0 {
+			break
+		}
+		out = append(out, page...)
+	}
+	return out
+}
+
+func (m *Mesh) takeUnsaved(limit int) []*crdt.Row {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.core.TakeUnsaved(limit)
+}
+
+// MarkUnsaved marks rows as to be saved.
+func (m *Mesh) MarkUnsaved(ids ...crdt.RowID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.core.MarkUnsaved(ids...)
+}
+
+// Heard returns the age of the newest state heard from each region.
+func (m *Mesh) Heard() []RegionAge {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.core.Heard(m.cfg.Clock())
+}
+
+// FirstSync is closed once a peer has told this node all its rows.
+func (m *Mesh) FirstSync() <-chan struct{} { return m.firstSync }
+
+// Changes counts the entries that were new so far.
+func (m *Mesh) Changes() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.core.Changes()
+}
+
+// Changed returns a channel that is closed at the next change of a row or of
+// the members. Whoever waits takes it before looking, so as to miss nothing.
+func (m *Mesh) Changed() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.changed == nil {
+		m.changed = make(chan struct{})
+	}
+	return m.changed
+}
+
+// notify wakes who waits for a change. The caller holds m.mu.
+func (m *Mesh) notify() {
+	if m.changed != nil {
+		close(m.changed)
+		m.changed = nil
+	}
+}
+
+// Stats is what a mesh counted, and how full it is.
+type Stats struct {
+	Counters
+
+	// Frames dropped because a queue was full: of what came, of what was to go.
+	InboxDrops, OutboxDrops uint64
+	// SendErrors counts frames that could not be sent.
+	SendErrors uint64
+	// Strangers counts packets and streams refused for their key or label.
+	Strangers uint64
+	// Conflicts counts messages of a second node with a member's name.
+	Conflicts uint64
+	// LogLinesSuppressed counts lines of memberlist's that were too many.
+	LogLinesSuppressed uint64
+
+	Rows, RowsUnsaved, RowsUntold int
+	Peers                         int
+	InboxFrames                   int
+	InboxBytes                    int64
+	// LongestOutbox is the most frames that wait for one peer.
+	LongestOutbox int
+}
+
+// Stats returns the counts so far.
+func (m *Mesh) Stats() Stats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Stats{
+		Counters:    m.core.Counters(),
+		InboxDrops:  m.inbox.drops.Load(),
+		OutboxDrops: m.outboxDrops.Load(), SendErrors: m.sendErrors.Load(),
+		Strangers: m.logs.strangers.Load(), Conflicts: m.conflicts.Load(),
+		LogLinesSuppressed: m.logs.suppressed.Load(),
+		Rows:               m.core.Len(), RowsUnsaved: m.core.Unsaved(), RowsUntold: m.core.dirty.len(),
+		Peers:       len(m.core.peers),
+		InboxFrames: len(m.inbox.frames), InboxBytes: m.inbox.bytes.Load(),
+	}
+	for _, sender := range m.senders {
+		s.LongestOutbox = max(s.LongestOutbox, len(sender.outbox))
+	}
+	return s
+}
