@@ -15,9 +15,9 @@ type Attributes map[string]string
 // matcher accepts it and every attribute of CountBy is present.
 type Rule struct {
 	Name    string
-	Match   []Matcher
+	Match   []Matcher // at most one of an attribute
 	CountBy []string
-	// Limits in the order written; at least one.
+	// Limits in the order limit, quota; at least one.
 	Limits []Limit
 }
 
@@ -46,7 +46,30 @@ func (Quota) Period(at time.Time) (start, end int64) {
 	return start, start + day
 }
 
-// Set is a rules file in force. It is immutable: any goroutine may match.
-type Set struct {
-	Rules []Rule
+// applies says whether the rule applies to a request.
+func (r *Rule) applies(attrs Attributes) bool {
+	for i := range r.Match {
+		if !r.Match[i].accepts(attrs) {
+			return false
+		}
+	}
+	for _, name := range r.CountBy {
+		if _, ok := attrs[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Matcher) accepts(attrs Attributes) bool {
+	value, ok := attrs[m.Attribute]
+	if !ok {
+		return false
+	}
+	for _, v := range m.Values {
+		if v == value {
+			return true
+		}
+	}
+	return false
 }
