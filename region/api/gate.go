@@ -7,8 +7,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Gate bounds the checks a node works on at once, and closes it while the node
-// starts and drains. What the bound turns away is told so at once: a queue
+// Gate bounds the checks a node works on at once, and is closed while the node
+// starts. What the bound turns away is told so at once: a queue
 // would only make everybody late.
 type Gate struct {
 	limit   int64
@@ -23,12 +23,6 @@ func NewGate(limit int64) *Gate { return &Gate{limit: limit} }
 // Open lets checks in.
 func (g *Gate) Open() { g.open.Store(true) }
 
-// Close turns new checks away; those inside go on.
-func (g *Gate) Close() { g.open.Store(false) }
-
-// IsOpen tells whether checks are let in.
-func (g *Gate) IsOpen() bool { return g.open.Load() }
-
 // Refused counts the checks turned away because the node was full.
 func (g *Gate) Refused() uint64 { return g.refused.Load() }
 
@@ -36,7 +30,7 @@ func (g *Gate) Refused() uint64 { return g.refused.Load() }
 // closed, RESOURCE_EXHAUSTED while full.
 func (g *Gate) Enter() error {
 	if !g.open.Load() {
-		return status.Error(codes.Unavailable, "this node is starting or draining; ask another")
+		return status.Error(codes.Unavailable, "this node is starting; ask another")
 	}
 	if g.inside.Add(1) > g.limit {
 		g.inside.Add(-1)
@@ -48,4 +42,3 @@ func (g *Gate) Enter() error {
 
 // Leave ends what Enter admitted.
 func (g *Gate) Leave() { g.inside.Add(-1) }
-

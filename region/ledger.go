@@ -1,0 +1,112 @@
+package region
+
+import (
+	"sync"
+
+	"weir/crdt"
+	"weir/gossip"
+	"weir/limiter/store"
+)
+
+// ledger joins the engine's quotas to the replicated rows. It implements
+// limiter.Ledger.
+type ledger struct {
+	region string
+	mesh   *gossip.Mesh
+
+	// confirmed holds, for rows with entries of earlier reigns, which of them
+	// the store was sent. Most rows have none, so it stays small.
+	mu        sync.Mutex
+	confirmed map[crdt.RowID]confirmation
+}
+
+// confirmation is what the store holds of a row's earlier replicas: in which
+// reign it was sent them, and the sum of their versions, which grows with any.
+type confirmation struct {
+	reign    store.Reign
+	versions uint64
+	end      int64 // of the row's period, Unix seconds
+}
+
+func newLedger(region string, mesh *gossip.Mesh) *ledger {
+	return &ledger{region: region, mesh: mesh, confirmed: make(map[crdt.RowID]confirmation)}
+}
+
+// View implements limiter.Ledger.
+func (l *ledger) View(take *store.QuotaTake) {
+	id := rowName(take.Row).ID()
+	take.Elsewhere, take.Earlier = 0, take.Earlier[:0]
+	l.mesh.View(id, func(row *crdt.Row) {
+		take.Elsewhere = row.Elsewhere(l.region)
+		for _, e := range row.Entries() {
+			if e.Replica.Region == l.region && store.Reign(e.Replica.Nonce) != take.Reign {
+				take.Earlier = append(take.Earlier, store.Entry{Reign: store.Reign(e.Replica.Nonce),
+					Version: e.Version, Taken: e.Taken, Returned: e.Returned})
+			}
+		}
+	})
+	if len(take.Earlier) > 0 && l.isConfirmed(id, take) {
+		take.Earlier = take.Earlier[:0]
+	}
+}
+
+func (l *ledger) isConfirmed(id crdt.RowID, take *store.QuotaTake) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c, ok := l.confirmed[id]
+	return ok && c.reign == take.Reign && c.versions == versions(take.Earlier)
+}
+
+func versions(entries []store.Entry) (sum uint64) {
+	for i := range entries {
+		sum += entries[i].Version
+	}
+	return sum
+}
+
+// Record implements limiter.Ledger.
+func (l *ledger) Record(take *store.QuotaTake) {
+	name := rowName(take.Row)
+	if take.Entry.Version > 0 {
+		l.mesh.Record(name, l.entry(take.Entry))
+	}
+	if len(take.Earlier) > 0 {
+		l.mu.Lock()
+		l.confirmed[name.ID()] = confirmation{reign: take.Reign, versions: versions(take.Earlier), end: name.End}
+		l.mu.Unlock()
+	}
+}
+
+// Reconcile takes in rows as the store holds them: what nodes now gone had
+// counted and not told.
+func (l *ledger) Reconcile(rows []store.Row) (news int) {
+	for _, row := range rows {
+		for _, e := range row.Entries {
+			if l.mesh.Record(rowName(row.Name), l.entry(e)) {
+				news++
+			}
+		}
+	}
+	return news
+}
+
+// dropEnded forgets what was confirmed of periods that ended before the
+// instant.
+func (l *ledger) dropEnded(before int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, c := range l.confirmed {
+		if c.end < before {
+			delete(l.confirmed, id)
+		}
+	}
+}
+
+func (l *ledger) entry(e store.Entry) crdt.Entry {
+	return crdt.Entry{Replica: crdt.Replica{Region: l.region, Nonce: uint64(e.Reign)},
+		Version: e.Version, Taken: e.Taken, Returned: e.Returned}
+}
+
+func rowName(n store.RowName) crdt.RowName {
+	return crdt.RowName{Rule: n.Rule, Key: n.Key, Start: n.Start, End: n.End}
+}

@@ -1,0 +1,112 @@
+package region
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"weir/crdt"
+	"weir/gossip"
+)
+
+// openMesh begins membership with the rows that the snapshot held.
+func (n *Node) openMesh(ctx context.Context) error {
+	cfg := n.opts.Config
+	host, port, err := splitHostPort(cfg.Listen.Gossip)
+	if err != nil {
+		return fmt.Errorf("listen.gossip: %w", err)
+	}
+	saved := 0
+	mesh, err := gossip.Open(gossip.Config{
+		Node: cfg.Node, Region: cfg.Region, Regions: cfg.RegionNames(), Store: cfg.StoreKind(),
+		MaxRows:  cfg.Limits.QuotaRows,
+		BindAddr: host, BindPort: port,
+		Keys: n.opts.Keyring, Join: cfg.Gossip.Join,
+		Logger: n.log, Clock: bootClock(),
+		Saved: func(add func(*crdt.Row)) error {
+			if n.file == nil {
+				return nil
+			}
+			rows, err := restore(ctx, n.file, add)
+			saved = rows
+			return err
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("gossip: %w", err)
+	}
+	n.mesh = mesh
+	n.cleanups.add("close gossip", func(context.Context) error { return mesh.Close() })
+	if n.file != nil {
+		n.saver = &persister{mesh: mesh, file: n.file, interval: cfg.SnapshotInterval, log: n.log}
+		n.cleanups.add("write the snapshot", n.saver.save)
+	}
+	n.cleanups.add("leave gossip", mesh.Leave)
+	if saved > 0 {
+		n.restoredFromNow("snapshot")
+	}
+	n.log.Info("rows loaded from the snapshot", "rows", saved)
+	n.regions = newRegionStates(cfg.Region, cfg.RegionNames(), mesh)
+	n.ledger = newLedger(cfg.Region, mesh)
+	return nil
+}
+
+func splitHostPort(addr string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, err
+	}
+	port, err = strconv.Atoi(text)
+	if err != nil {
+		return "", 0, fmt.Errorf("port %q: %w", text, err)
+	}
+	switch host {
+	case "":
+		host = "0.0.0.0"
+	case "localhost":
+		host = "127.0.0.1"
+	}
+	return host, port, nil
+}
+
+// refuseSecondMemoryNode says why this node cannot be in its region: a store in
+// memory decides alone, so a second node beside it would let through as much
+// again.
+func (n *Node) refuseSecondMemoryNode() error {
+	cfg := n.opts.Config
+	for _, m := range n.mesh.Members() {
+		if m.Self || m.Region != cfg.Region || (m.Store != "memory" && cfg.StoreKind() != "memory") {
+			continue
+		}
+		return fmt.Errorf("store: node %s at %s is in region %s already, and a store in memory is for a region of one node; give every node of the region the same redis:// store, or stop that node",
+			m.Name, m.Addr, cfg.Region)
+	}
+	return nil
+}
+
+// restoredFromNow remembers a source of rows for the operator.
+func (n *Node) restoredFromNow(source string) {
+	n.restoreMu.Lock()
+	defer n.restoreMu.Unlock()
+	for _, known := range n.restored {
+		if known == source {
+			return
+		}
+	}
+	n.restored = append(n.restored, source)
+}
+
+// restoredFrom tells where the node's rows came from: snapshot, store, peers;
+// nothing when it began empty.
+func (n *Node) restoredFrom() []string {
+	n.restoreMu.Lock()
+	defer n.restoreMu.Unlock()
+	if len(n.restored) == 0 {
+		return []string{"nothing"}
+	}
+	return append([]string(nil), n.restored...)
+}
+
+const heardInterval = 100 * time.Millisecond

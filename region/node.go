@@ -1,0 +1,146 @@
+package region
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+
+	"weir/gossip"
+	"weir/limiter"
+	"weir/limiter/rule"
+	"weir/limiter/store"
+	"weir/region/api"
+	"weir/region/config"
+	"weir/region/quotas"
+	"weir/region/snapshot"
+)
+
+// Options are what a node is made from.
+type Options struct {
+	Config *config.Config
+	Rules  *rule.Set
+	// Keyring encrypts gossip, primary key first; empty leaves it in clear.
+	Keyring [][]byte
+	Log     *slog.Logger
+	Version string
+}
+
+// Node is one node of a region. Start makes it, Stop ends it.
+type Node struct {
+	opts     Options
+	log      *slog.Logger
+	registry *prometheus.Registry
+
+	mesh    *gossip.Mesh
+	file    *snapshot.File // nil without a snapshot
+	store   store.Store
+	ledger  *ledger
+	engine  *limiter.Engine
+	gate    *api.Gate
+	health  *health.Server
+	grpc    *grpc.Server
+	http    *http.Server
+	regions *regionStates
+	saver   *persister
+
+	grpcAddr, httpAddr net.Addr
+
+	notReady  atomic.Pointer[string] // why; nil once ready
+	ready     chan struct{}
+	failed    chan error // at most one: why the node gave up after it started
+	restored  []string
+	restoreMu sync.Mutex // guards restored
+
+	work     sync.WaitGroup
+	workCtx  context.Context // ends when work must stop
+	stopping chan struct{}
+	cleanups cleanups
+}
+
+// Start starts a node. It returns once its doors are open; the node becomes
+// ready by itself, when its store has been reached and its peers were heard
+// (see Ready). What Start began it ends itself if it fails.
+func Start(ctx context.Context, opts Options) (*Node, error) {
+	log := opts.Log.With("node", opts.Config.Node, "region", opts.Config.Region)
+	n := &Node{
+		opts: opts, log: log,
+		registry: prometheus.NewRegistry(),
+		gate:     api.NewGate(int64(opts.Config.Limits.ConcurrentChecks)),
+		ready:    make(chan struct{}),
+		failed:   make(chan error, 1),
+		stopping: make(chan struct{}),
+		cleanups: cleanups{log: log},
+	}
+	n.waitingFor("starting")
+	steps := []func(context.Context) error{n.openSnapshot, n.openMesh, n.openStore, n.prepareWork, n.openDoors, n.beginWork}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
+			defer cancel()
+			return nil, errors.Join(err, n.Stop(stop))
+		}
+	}
+	return n, nil
+}
+
+// stopBudget is how long a failed start may take to undo what it began.
+const stopBudget = 5 * time.Second
+
+// Stop ends the node: it refuses new checks, finishes those inside, tells its
+// peers what they have not heard, writes the snapshot and leaves. The context
+// bounds it all.
+func (n *Node) Stop(ctx context.Context) error { return n.cleanups.run(ctx) }
+
+// Ready is closed when the node may be sent checks.
+func (n *Node) Ready() <-chan struct{} { return n.ready }
+
+// Failed yields the reason if the node cannot go on and must be stopped.
+func (n *Node) Failed() <-chan error { return n.failed }
+
+// NotReady returns nil once the node is ready, else what it waits for.
+func (n *Node) NotReady() error {
+	if why := n.notReady.Load(); why != nil {
+		return errors.New(*why)
+	}
+	return nil
+}
+
+// GRPCAddr and HTTPAddr are where the doors are; with port 0 in the
+// configuration, the system chose.
+func (n *Node) GRPCAddr() net.Addr { return n.grpcAddr }
+
+// HTTPAddr is where the HTTP door is.
+func (n *Node) HTTPAddr() net.Addr { return n.httpAddr }
+
+func (n *Node) waitingFor(format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
+	n.notReady.Store(&why)
+}
+
+func (n *Node) quotas() *quotas.Reader {
+	return quotas.NewReader(n.mesh, n.engine.Rules, n.opts.Config.RegionNames(), time.Now)
+}
+
+func (n *Node) openSnapshot(context.Context) error {
+	path := n.opts.Config.Snapshot
+	if path == "" {
+		return nil
+	}
+	file, err := snapshot.Open(path, n.log)
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	n.file = file
+	n.cleanups.add("close the snapshot", func(context.Context) error { return file.Close() })
+	return nil
+}

@@ -1,0 +1,181 @@
+package region
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"weir/limiter/store"
+)
+
+const (
+	// firstSyncPatience is how long a node waits for its peers' rows before it
+	// serves without them.
+	firstSyncPatience = 5 * time.Second
+	// reconcilePeriod is how often a node reads what its region's store holds,
+	// for what a node now gone had counted and not told.
+	reconcilePeriod = time.Minute
+	storeRetry      = 100 * time.Millisecond
+)
+
+// prepareWork makes what stops the node's own work, before the doors open, so
+// that it runs after they have closed.
+func (n *Node) prepareWork(context.Context) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	n.workCtx = ctx
+	n.cleanups.add("stop work", func(context.Context) error {
+		cancel()
+		n.work.Wait()
+		return nil
+	})
+	return nil
+}
+
+// beginWork starts what runs for as long as the node does.
+func (n *Node) beginWork(context.Context) error {
+	n.work.Go(func() { n.becomeReady(n.workCtx) })
+	n.work.Go(func() { n.watchRegions(n.workCtx) })
+	n.work.Go(func() { n.reconcileLoop(n.workCtx) })
+	if n.saver != nil {
+		n.work.Go(func() { n.saver.run(n.workCtx) })
+	}
+	// Calls that come before they have heard of this are still served: closing
+	// the doors sends them elsewhere without an error.
+	n.cleanups.add("say that the node drains", func(context.Context) error {
+		n.waitingFor("draining")
+		n.setHealth(healthv1.HealthCheckResponse_NOT_SERVING)
+		close(n.stopping)
+		return nil
+	})
+	return nil
+}
+
+// becomeReady waits for the store and the peers, then opens the gate.
+func (n *Node) becomeReady(ctx context.Context) {
+	if !n.waitForStore(ctx) || !n.waitForPeers(ctx) {
+		return
+	}
+	if err := n.refuseSecondMemoryNode(); err != nil {
+		n.waitingFor("%v", err)
+		n.fail(err)
+		return
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	n.gate.Open()
+	n.setHealth(healthv1.HealthCheckResponse_SERVING)
+	n.notReady.Store(nil)
+	close(n.ready)
+	n.log.Info("ready", "restored_from", n.restoredFrom())
+}
+
+// waitForStore returns once the store decides and its rows have been taken in.
+func (n *Node) waitForStore(ctx context.Context) bool {
+	retry := time.NewTicker(storeRetry)
+	defer retry.Stop()
+	for {
+		err := n.store.Ready(ctx)
+		if err == nil {
+			err = n.reconcile(ctx)
+		}
+		if err == nil {
+			return true
+		}
+		n.waitingFor("waiting for the store: %v", err)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-retry.C:
+		}
+	}
+}
+
+// waitForPeers returns once the first peer's rows were heard, or patience ran
+// out: a node alone must serve too.
+func (n *Node) waitForPeers(ctx context.Context) bool {
+	if len(n.opts.Config.Gossip.Join) == 0 {
+		return true
+	}
+	n.waitingFor("waiting for the first peer's rows")
+	select {
+	case <-n.mesh.FirstSync():
+		n.restoredFromNow("peers")
+	case <-time.After(firstSyncPatience):
+		n.log.Warn("no peer was heard; serving with what is known here", "waited", firstSyncPatience)
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// reconcile takes in the rows that the region's store holds.
+func (n *Node) reconcile(ctx context.Context) error {
+	news := 0
+	err := n.store.Rows(ctx, func(rows []store.Row) error {
+		news += n.ledger.Reconcile(rows)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the store's rows: %w", err)
+	}
+	if news > 0 {
+		if n.NotReady() != nil {
+			n.restoredFromNow("store")
+		}
+		n.log.Info("took in what the store holds", "entries", news)
+	}
+	return nil
+}
+
+// reconcileLoop reads the store again when a node of this region has gone, and
+// slowly all the time.
+func (n *Node) reconcileLoop(ctx context.Context) {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	last, members := time.Now(), n.ownMembers()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		now := n.ownMembers()
+		if now >= members && time.Since(last) < reconcilePeriod {
+			members = now
+			continue
+		}
+		if err := n.reconcile(ctx); err != nil {
+			n.log.Debug("reconcile with the store", "err", err) // the store reports its own outages
+			continue
+		}
+		last, members = time.Now(), now
+		n.ledger.dropEnded(time.Now().Add(-store.RowGrace).Unix())
+	}
+}
+
+// ownMembers counts the nodes of this region.
+func (n *Node) ownMembers() (count int) {
+	for _, m := range n.mesh.Members() {
+		if m.Region == n.opts.Config.Region {
+			count++
+		}
+	}
+	return count
+}
+
+// watchRegions keeps the regions' states fresh.
+func (n *Node) watchRegions(ctx context.Context) {
+	tick := time.NewTicker(heardInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			n.regions.refresh()
+		}
+	}
+}
