@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -106,14 +107,75 @@ func checkAgreement(t *testing.T, baseURL string) *dashboardPage {
 	return p
 }
 
+// checkKeepsUp opens the dashboard of the node at baseURL while its quotas grow
+// (nothing is given back) and checks, a few times over, that within two seconds
+// the page shows at least what the node said before, and never more than the
+// node says after. Two seconds: one that the node waits between two answers,
+// one for the way and the drawing.
+func checkKeepsUp(t *testing.T, baseURL string) {
+	t.Helper()
+	p := open(t, baseURL, "", desktop)
+	p.wait("rows", `document.querySelector('#quotas tbody tr')`)
+	for range 3 {
+		before, asked := listQuotas(t, baseURL), time.Now()
+		var shown map[string]int64
+		p.waitUntil("the page keeps up", func() (bool, string) {
+			shown = p.used()
+			return compareUsed(before, func(id string, used int64) bool { return shown[id] >= used })
+		})
+		if took := time.Since(asked); took > 2*time.Second {
+			t.Errorf("the page was %v behind", took)
+		}
+		if ok, id := compareUsed(listQuotas(t, baseURL), func(id string, used int64) bool { return shown[id] <= used }); !ok {
+			t.Errorf("the page shows %d for %s, more than the node knows", shown[id], id)
+		}
+	}
+}
+
+// used gives the units taken that each row shows.
+func (p *dashboardPage) used() map[string]int64 {
+	p.t.Helper()
+	used := map[string]int64{}
+	for _, r := range p.rows() {
+		n, err := strconv.ParseInt(plain(r.Used), 10, 64)
+		if err != nil {
+			p.t.Fatalf("%s shows %q taken", r.ID, r.Used)
+		}
+		used[r.ID] = n
+	}
+	return used
+}
+
+// compareUsed asks ok of every quota, and names the first that it is not true of.
+func compareUsed(page *weirv1.ListQuotasResponse, ok func(id string, used int64) bool) (bool, string) {
+	for _, q := range page.Quotas {
+		if id := q.Rule + "/" + q.Key; !ok(id, q.Used) {
+			return false, id
+		}
+	}
+	return true, ""
+}
+
+func TestPageKeepsUpWithTraffic(t *testing.T) {
+	n := newFakeNode(t, "eu-west", "us-east", "ap-south")
+	traffic(t, n, fill(n, 30), 20, 31, 9)
+	checkKeepsUp(t, n.URL)
+}
+
 func TestNumbersAreTheNodes(t *testing.T) {
 	n := newFakeNode(t, "eu-west", "us-east", "ap-south")
 	quotas := fill(n, 200)
 	n.change(func() {
-		quotas[4].ByRegion[1].GivenBack = 1234
+		quotas[4].ByRegion[1].GivenBack = 41234
 		settle(quotas[4])
 	})
 	p := checkAgreement(t, n.URL)
+	widths := eval[[]float64](p, `[...document.querySelectorAll('tr[data-id="daily/sk_live_b20d4"] .tr i:not([hidden])')].map(i => i.getBoundingClientRect().width / i.parentElement.getBoundingClientRect().width)`)
+	for i, units := range []float64{71200, 88410 - 41234, 18900, 250000 - 137276} {
+		if i >= len(widths) || math.Abs(widths[i]-units/250000) > 0.01 {
+			t.Fatalf("the bar's parts are %v of its width, want part %d to be %.3f", widths, i, units/250000)
+		}
+	}
 	if got := eval[string](p, `document.querySelector('#span').textContent`); got != "1–50 of 206" {
 		t.Errorf("the page's span is %q, want 1–50 of 206", got)
 	}

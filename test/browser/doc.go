@@ -4,5 +4,5 @@
 //
 // A check that any node must pass takes a base URL; the tests run it against a
 // node that the test plays, where regions are cut off and keys are hostile at
-// will.
+// will. With -shots DIR the tests leave pictures of what they saw.
 package browser

@@ -104,15 +104,24 @@ const overflow = `(() => {
 })()`
 
 func TestLostNodeLeavesOldNumbers(t *testing.T) {
+	for name, s := range map[string]screen{"desktop": desktop, "phone": {width: 320, height: 844}} {
+		t.Run(name, func(t *testing.T) { loseNode(t, s) })
+	}
+}
+
+func loseNode(t *testing.T, s screen) {
 	n := newFakeNode(t, "eu-west", "us-east", "ap-south")
 	fill(n, 0)
-	p := checkAgreement(t, n.URL)
+	p := open(t, n.URL, "", s)
 	p.allow("Failed to load resource")
+	p.wait("rows", `document.querySelectorAll('#quotas tbody tr').length === 6`)
 	used := p.row("payouts/acct_fjord").Used
 	n.refuse(true)
 	p.wait("not connected", `/^Not connected, last heard \d+\u00a0s ago$/.test(document.querySelector('#live').textContent)`)
 	p.wait("its age grows", `/last heard [2-9]/.test(document.querySelector('#live').textContent)`)
-	p.shoot("lost")
+	p.shoot(fmt.Sprintf("lost-%d", s.width))
+	p.check("room", overflow)
+	p.check("contrast of what is greyed", lowContrast)
 	if got := p.row("payouts/acct_fjord").Used; got != used {
 		t.Errorf("the number became %q, want the old %q", got, used)
 	}

@@ -56,6 +56,7 @@ func traffic(t *testing.T, n *fakeNode, quotas []*weirv1.Quota, units ...int64) 
 func TestStatesWithoutComplaint(t *testing.T) {
 	screens := map[string]screen{
 		"desktop-light": desktop, "desktop-dark": {width: 1440, height: 1000, dark: true},
+		"tablet-dark": {width: 1024, height: 768, dark: true},
 		"phone-light": {width: 390, height: 1500}, "phone-dark": {width: 390, height: 1500, dark: true},
 	}
 	for name, s := range screens {
