@@ -52,6 +52,10 @@ type Config struct {
 	// not members.
 	Join []string
 
+	// Saved, if not nil, hands over the rows this node had saved, before it
+	// listens: whoever asks it for its rows gets them too.
+	Saved func(add func(*crdt.Row)) error
+
 	// Logger is slog.Default() if nil.
 	Logger *slog.Logger
 	// Clock reads a monotonic clock, best one that runs through suspension; nil

@@ -85,20 +85,33 @@ func (e *Engine) release(p *plan) {
 	e.plans.Put(p)
 }
 
-// decide asks the store once for all plans, and once more for those whose
-// period the store's clock contradicts.
+// maxAsks bounds how often one check asks: once, and once more each for a
+// period that the store's clock contradicts and a reign that began meanwhile.
+const maxAsks = 3
+
+// decide asks the store once for all plans, and again for those that it did
+// not decide because they rest on a period or a reign that is not its own.
 func (e *Engine) decide(ctx context.Context, plans []*plan) {
-	e.ask(ctx, plans)
-	again := plans[:0:0]
+	for asks := 0; asks < maxAsks && len(plans) > 0; asks++ {
+		e.ask(ctx, plans)
+		plans = undecided(plans)
+	}
+}
+
+func undecided(plans []*plan) (again []*plan) {
 	for _, p := range plans {
-		if p.asked() && p.call.Status == store.WrongPeriod {
+		if !p.asked() {
+			continue
+		}
+		switch p.call.Status {
+		case store.WrongPeriod:
 			p.reperiod(time.UnixMicro(p.call.NowUs))
+			again = append(again, p)
+		case store.NewReign:
 			again = append(again, p)
 		}
 	}
-	if len(again) > 0 {
-		e.ask(ctx, again)
-	}
+	return again
 }
 
 func (e *Engine) ask(ctx context.Context, plans []*plan) {
@@ -109,7 +122,9 @@ func (e *Engine) ask(ctx context.Context, plans []*plan) {
 			continue
 		}
 		for i := range p.call.Quotas {
-			e.ledger.View(&p.call.Quotas[i])
+			take := &p.call.Quotas[i]
+			take.Reign = e.store.Reign(take.Tag)
+			e.ledger.View(take)
 		}
 		calls = append(calls, &p.call)
 	}

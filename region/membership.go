@@ -9,6 +9,7 @@ import (
 
 	"weir/crdt"
 	"weir/gossip"
+	"weir/region/config"
 )
 
 // openMesh begins membership with the rows that the snapshot held.
@@ -18,11 +19,18 @@ func (n *Node) openMesh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen.gossip: %w", err)
 	}
+	var advertiseHost string
+	var advertisePort int
+	if cfg.Gossip.Advertise != "" {
+		if advertiseHost, advertisePort, err = splitHostPort(cfg.Gossip.Advertise); err != nil {
+			return fmt.Errorf("gossip.advertise: %w", err)
+		}
+	}
 	saved := 0
 	mesh, err := gossip.Open(gossip.Config{
 		Node: cfg.Node, Region: cfg.Region, Regions: cfg.RegionNames(), Store: cfg.StoreKind(),
 		MaxRows:  cfg.Limits.QuotaRows,
-		BindAddr: host, BindPort: port,
+		BindAddr: host, BindPort: port, AdvertiseAddr: advertiseHost, AdvertisePort: advertisePort,
 		Keys: n.opts.Keyring, Join: cfg.Gossip.Join,
 		Logger: n.log, Clock: bootClock(),
 		Saved: func(add func(*crdt.Row)) error {
@@ -77,7 +85,7 @@ func splitHostPort(addr string) (host string, port int, err error) {
 func (n *Node) refuseSecondMemoryNode() error {
 	cfg := n.opts.Config
 	for _, m := range n.mesh.Members() {
-		if m.Self || m.Region != cfg.Region || (m.Store != "memory" && cfg.StoreKind() != "memory") {
+		if m.Self || m.Region != cfg.Region || (m.Store != config.MemoryStore && cfg.StoreKind() != config.MemoryStore) {
 			continue
 		}
 		return fmt.Errorf("store: node %s at %s is in region %s already, and a store in memory is for a region of one node; give every node of the region the same redis:// store, or stop that node",

@@ -115,12 +115,15 @@ func (n *Node) NotReady() error {
 	return nil
 }
 
-// GRPCAddr and HTTPAddr are where the doors are; with port 0 in the
-// configuration, the system chose.
+// GRPCAddr is where the gRPC door is; with port 0 in the configuration, the
+// system chose.
 func (n *Node) GRPCAddr() net.Addr { return n.grpcAddr }
 
 // HTTPAddr is where the HTTP door is.
 func (n *Node) HTTPAddr() net.Addr { return n.httpAddr }
+
+// GossipAddr is where other nodes reach this one's gossip.
+func (n *Node) GossipAddr() string { return n.mesh.Addr() }
 
 func (n *Node) waitingFor(format string, args ...any) {
 	why := fmt.Sprintf(format, args...)

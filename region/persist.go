@@ -55,7 +55,7 @@ func (p *persister) save(ctx context.Context) error {
 		}
 		if err := p.file.Save(ctx, wireRows(rows)); err != nil {
 			for _, row := range rows {
-				p.mesh.MarkUnsaved(row.Name.ID())
+				p.mesh.MarkUnsaved(row.Name().ID())
 			}
 			return err
 		}
@@ -70,7 +70,7 @@ func (p *persister) save(ctx context.Context) error {
 func wireRows(rows []*crdt.Row) []*wirev1.Row {
 	out := make([]*wirev1.Row, len(rows))
 	for i, row := range rows {
-		name := row.Name
+		name := row.Name()
 		w := &wirev1.Row{Rule: name.Rule, Key: name.Key, StartUnixSeconds: name.Start,
 			EndUnixSeconds: name.End, Generation: name.Generation}
 		for _, e := range row.Entries() {
@@ -86,13 +86,13 @@ func wireRows(rows []*crdt.Row) []*wirev1.Row {
 func restore(ctx context.Context, file *snapshot.File, add func(*crdt.Row)) (rows int, err error) {
 	return file.Load(ctx, func(rows []*wirev1.Row) error {
 		for _, w := range rows {
-			row := crdt.Row{Name: crdt.RowName{Rule: w.Rule, Key: w.Key, Start: w.StartUnixSeconds,
-				End: w.EndUnixSeconds, Generation: w.Generation}}
+			row := crdt.NewRow(crdt.RowName{Rule: w.Rule, Key: w.Key, Start: w.StartUnixSeconds,
+				End: w.EndUnixSeconds, Generation: w.Generation})
 			for _, e := range w.Entries {
 				row.Merge(crdt.Entry{Replica: crdt.Replica{Region: e.RegionName, Nonce: e.Replica},
 					Version: e.Version, Taken: int64(e.Taken), Returned: int64(e.Returned)})
 			}
-			add(&row)
+			add(row)
 		}
 		return nil
 	})

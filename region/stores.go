@@ -9,6 +9,7 @@ import (
 	"weir/limiter/store"
 	"weir/limiter/store/embedded"
 	"weir/limiter/store/redis"
+	"weir/region/config"
 	"weir/region/telemetry"
 )
 
@@ -27,7 +28,7 @@ func (n *Node) openStore(context.Context) error {
 
 func (n *Node) newStore() (store.Store, error) {
 	cfg := n.opts.Config
-	if cfg.StoreKind() == "memory" {
+	if cfg.StoreKind() == config.MemoryStore {
 		return embedded.New(embedded.Options{Keys: cfg.Limits.Keys, QuotaRows: cfg.Limits.QuotaRows}), nil
 	}
 	measures := telemetry.NewRedis(n.registry)

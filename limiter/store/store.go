@@ -55,6 +55,9 @@ const (
 	// WrongPeriod: the store's clock lies outside a quota's period; NowUs says
 	// where it is. Nothing was charged; ask again with the right period.
 	WrongPeriod
+	// NewReign: a quota's Reign is not, or no longer, that of the store's data.
+	// Nothing was charged; ask again with what Store.Reign returns now.
+	NewReign
 )
 
 // BucketTake asks a token bucket for units. The same ID appears once in a call.
@@ -81,6 +84,9 @@ type QuotaTake struct {
 	ID  ID
 	Tag uint16
 
+	// Reign is the reign of the store's data under Tag as the caller knows it:
+	// what Store.Reign returned before Earlier was made up.
+	Reign Reign
 	// Limit is the quota in units; Cost is what is asked.
 	Limit, Cost int64
 	// Elsewhere is the net sum of what this node knows other regions took.
@@ -137,6 +143,10 @@ type Store interface {
 	// fails has Status Failed; Decide itself never retries what may have been
 	// applied. It returns within the store's budget (50 ms in Redis).
 	Decide(ctx context.Context, calls []*Call)
+
+	// Reign returns the reign of the data under a hash tag as last heard; 0 when
+	// none is known. It does not block.
+	Reign(tag uint16) Reign
 
 	// Rows calls yield with every quota row the store holds, a page at a time;
 	// an error from yield ends it and is returned.

@@ -51,7 +51,7 @@ func (r *Reader) Get(name, key string) (*weirv1.Quota, bool) {
 	}
 	start, end := quota.Period(r.now())
 	row := crdt.RowName{Rule: name, Key: key, Start: start, End: end}
-	out := r.quota(&crdt.Row{Name: row}, quota.Limit)
+	out := r.quota(crdt.NewRow(row), quota.Limit)
 	r.rows.View(row.ID(), func(known *crdt.Row) { out = r.quota(known, quota.Limit) })
 	return out, true
 }
@@ -71,7 +71,7 @@ func quotaOf(set *rule.Set, name string) *rule.Quota {
 }
 
 func (r *Reader) quota(row *crdt.Row, limit int64) *weirv1.Quota {
-	name := row.Name
+	name := row.Name()
 	used := row.Value()
 	out := &weirv1.Quota{
 		Rule: name.Rule, Key: name.Key, Limit: limit, Used: used, Remaining: max(0, limit-used),
@@ -125,7 +125,7 @@ func (r *Reader) candidates(in *weirv1.ListQuotasRequest) (found []candidate) {
 		}
 	}
 	r.rows.Each(func(row *crdt.Row) {
-		name := row.Name
+		name := row.Name()
 		if now < name.Start || now >= name.End || !matches(in, name) {
 			return
 		}
