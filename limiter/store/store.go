@@ -25,7 +25,8 @@ type ID [16]byte
 type Reign uint64
 
 // Call is one atomic question: all its takes find room, or nothing is charged.
-// The caller fills the questions, the store the answers. A Call belongs to the
+// A take of cost 0 is a look: it always has room and changes nothing. The
+// caller fills the questions, the store the answers. A Call belongs to the
 // caller before and after Decide, and to the store meanwhile.
 type Call struct {
 	Buckets []BucketTake
@@ -55,9 +56,9 @@ const (
 	// WrongPeriod: the store's clock lies outside a quota's period; NowUs says
 	// where it is. Nothing was charged; ask again with the right period.
 	WrongPeriod
-	// NewReign: a quota's Reign is not, or no longer, that of the store's data.
-	// Nothing was charged; ask again with what Store.Reign returns now.
-	NewReign
+	// WrongReign: a quota's QuotaTake.Reign is not the store's any more. Nothing
+	// was charged; make Earlier anew for Store.Reign and ask again.
+	WrongReign
 )
 
 // BucketTake asks a token bucket for units. The same ID appears once in a call.
@@ -84,15 +85,19 @@ type QuotaTake struct {
 	ID  ID
 	Tag uint16
 
-	// Reign is the reign of the store's data under Tag as the caller knows it:
-	// what Store.Reign returned before Earlier was made up.
-	Reign Reign
 	// Limit is the quota in units; Cost is what is asked.
 	Limit, Cost int64
 	// Elsewhere is the net sum of what this node knows other regions took.
 	Elsewhere int64
+	// Reign is the reign Earlier was made for, as Store.Reign gave it. 0 says
+	// that Earlier holds every entry of this region that the caller knows; it
+	// then stands in whatever reign the store is. After the call it is the reign
+	// that decided.
+	Reign Reign
 	// Earlier are entries of this region's earlier replicas (other reigns)
-	// that the store has not confirmed; usually none.
+	// that the store has not confirmed; usually none. The store keeps them,
+	// whether the call is allowed or denied; an entry of its own reign is
+	// ignored.
 	Earlier []Entry
 
 	// Answers.
@@ -144,8 +149,8 @@ type Store interface {
 	// applied. It returns within the store's budget (50 ms in Redis).
 	Decide(ctx context.Context, calls []*Call)
 
-	// Reign returns the reign of the data under a hash tag as last heard; 0 when
-	// none is known. It does not block.
+	// Reign is the reign of the data under a hash tag, as the store last knew
+	// it; 0 while it knows of none. It does not block.
 	Reign(tag uint16) Reign
 
 	// Rows calls yield with every quota row the store holds, a page at a time;
