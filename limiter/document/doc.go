@@ -17,7 +17,7 @@
 //
 // Refused, each with its own message: a second document, duplicate keys,
 // anchors, aliases, merge keys, tags, directives, complex keys, control
-// characters, tabs outside comments, files over MaxBytes, nesting over MaxDepth, mappings of more than
-// MaxKeys keys. Anchors are refused because no position in an aliased part says
-// where it is used, and because merging is not in YAML 1.2.
+// characters, tabs outside comments, files over MaxBytes, nesting over MaxDepth,
+// mappings of more than MaxKeys keys. Anchors are refused because no position in
+// an aliased part says where it is used, and because merging is not in YAML 1.2.
 package document

@@ -9,7 +9,7 @@ import (
 // DidYouMean is "; did you mean X?" when one of the names is close to what was
 // written, and otherwise "; the fields are …".
 func DidYouMean(written string, names []string) string {
-	if near := Nearest(written, names); near != "" {
+	if near := Nearest(strings.ToLower(strings.ReplaceAll(written, "-", "_")), names); near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
 	}
 	sorted := slices.Sorted(slices.Values(names))
@@ -19,7 +19,6 @@ func DidYouMean(written string, names []string) string {
 // Nearest is the name closest to what was written, empty when none is close.
 func Nearest(written string, names []string) string {
 	best, nearest := 0, ""
-	written = strings.ToLower(strings.ReplaceAll(written, "-", "_"))
 	if len(written) > 64 {
 		return ""
 	}

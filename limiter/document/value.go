@@ -54,13 +54,10 @@ func (v Value) Given() bool { return v.file != nil }
 // Path is the value's name in messages, such as rules[2] "daily": limit.
 func (v Value) Path() string { return v.path }
 
-// Where is the value's place, as file:line:column.
-func (v Value) Where() string {
-	return fmt.Sprintf("%s:%d:%d", v.file.name, v.at.line, v.at.column)
+// Place is where the value begins, counted from 1.
+func (v Value) Place() (file string, line, column int) {
+	return v.file.name, v.at.line, v.at.column
 }
-
-// Line is the line the value begins in, counted from 1.
-func (v Value) Line() int { return v.at.line }
 
 // Problem records what is wrong with the value.
 func (v Value) Problem(format string, args ...any) {

@@ -132,7 +132,7 @@ func (f *rulesFile) readName(r *Rule, v document.Value) bool {
 		v.Problem("%q is also the name of the rule in line %d; names are unique", name, line)
 		return false
 	}
-	f.lines[name] = v.Line()
+	_, f.lines[name], _ = v.Place()
 	r.Name = name
 	return true
 }
