@@ -69,7 +69,7 @@ type Core struct {
 func NewCore(cfg CoreConfig) *Core {
 	return &Core{
 		node: cfg.Node, region: cfg.Region,
-		rand: cfg.Rand, process: uint64(cfg.Rand.Uint32()) << 32,
+		rand: cfg.Rand, process: uint64(cfg.Rand.Uint32()|1) << 32,
 		nowUnix: cfg.NowUnix,
 		rows:    crdt.NewTable(cfg.MaxRows),
 		dirty:   newChanges(), unsaved: newChanges(),
@@ -172,16 +172,6 @@ func (c *Core) apply(now time.Duration, in *inbound) error {
 		c.follow(now, p, in)
 	}
 	return nil
-}
-
-func (c *Core) hear(now time.Duration, ages []heardRegionAge) {
-	for _, h := range ages {
-		if c.regions.learn(h.region) {
-			c.regions.hear(h.region, now-h.age)
-		} else {
-			c.counters.RefusedRegions++
-		}
-	}
 }
 
 // follow keeps up with what a peer's frames say beside rows.

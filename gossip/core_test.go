@@ -412,7 +412,7 @@ func TestAgesAreHeardThroughOthers(t *testing.T) {
 	c.ticks(100)
 	for _, name := range []string{"eu-1", "us-1"} {
 		got, silent := ages(c.cores[name], c.now), c.now-silentFrom
-		if got["ap"] < silent || got["ap"] > silent+2*time.Second {
+		if got["ap"] < silent-time.Second || got["ap"] > silent+2*time.Second {
 			t.Errorf("%s says ap is %v old, it was silent for %v", name, got["ap"], silent)
 		}
 	}
@@ -427,6 +427,13 @@ func TestHeldTimeCountsIntoAges(t *testing.T) {
 	}
 	if got := ages(eu, 11*time.Second)["us"]; got != 4*time.Second {
 		t.Fatalf("age %v, want 4s", got)
+	}
+	// The same frame again, later, says nothing new.
+	if err := eu.Step(20*time.Second, "us-1", frame); err != nil {
+		t.Fatal(err)
+	}
+	if got := ages(eu, 21*time.Second)["us"]; got != 14*time.Second {
+		t.Fatalf("age %v after a replay, want 14s", got)
 	}
 }
 

@@ -19,7 +19,7 @@ var ErrFrame = errors.New("malformed frame")
 // was decoded from.
 type inbound struct {
 	node, region     string
-	heard            []heardRegionAge
+	heard            []heardState
 	rows             []inboundRow
 	want             uint64 // request number; 0 is none
 	answers          uint64 // request number; 0 is none
@@ -30,9 +30,10 @@ type inbound struct {
 	bytes   int
 }
 
-type heardRegionAge struct {
+type heardState struct {
 	region string
 	age    time.Duration
+	stamp  uint64
 }
 
 type inboundRow struct {
@@ -95,8 +96,11 @@ func (in *inbound) readHeard(f *wirev1.Frame) error {
 		if int64(h.Region) >= int64(len(f.Regions)) {
 			return fmt.Errorf("%w: age of region %d of %d", ErrFrame, h.Region, len(f.Regions))
 		}
+		if h.Stamp > maxStamp {
+			return fmt.Errorf("%w: stamp is %d, may be %d", ErrFrame, h.Stamp, uint64(maxStamp))
+		}
 		age := time.Duration(h.AgeMs)*time.Millisecond + held
-		in.heard = append(in.heard, heardRegionAge{f.Regions[h.Region], age})
+		in.heard = append(in.heard, heardState{f.Regions[h.Region], age, h.Stamp})
 	}
 	return nil
 }

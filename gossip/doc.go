@@ -20,7 +20,8 @@
 //   - An answer goes out in parts, paced by what the receiver takes.
 //   - Every peer gets a frame twice a second, also when there is no news. Frames
 //     carry, for every region, the age of the newest state heard of it. Ages are
-//     taken on one clock each and never compared across clocks.
+//     taken on one clock each and never compared across clocks; a stamp says
+//     which of two states is newer.
 //
 // # Guarantees
 //

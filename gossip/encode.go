@@ -28,6 +28,7 @@ const (
 
 	heardRegion = 1
 	heardAgeMs  = 2
+	heardStamp  = 3
 
 	rowRule       = 1
 	rowKey        = 2
@@ -107,11 +108,12 @@ func appendEntry(b []byte, e crdt.Entry, region uint32) []byte {
 	return appendUint(b, entryReturned, uint64(e.Returned))
 }
 
-func appendHeard(b []byte, region uint32, age time.Duration) []byte {
-	var room [16]byte
+func appendHeard(b []byte, region uint32, age time.Duration, stamp uint64) []byte {
+	var room [32]byte
 	ms := min(max(age.Milliseconds(), 0), 1<<32-1)
 	body := appendUint(room[:0], heardRegion, uint64(region))
 	body = appendUint(body, heardAgeMs, uint64(ms))
+	body = appendUint(body, heardStamp, stamp)
 	return appendMessage(b, frameHeard, body)
 }
 

@@ -18,7 +18,7 @@ import (
 func goodFrame() *wirev1.Frame {
 	return &wirev1.Frame{
 		Version: 1, Node: "us-1", Region: "us", Regions: []string{"us", "eu"},
-		Heard: []*wirev1.Heard{{Region: 0}, {Region: 1, AgeMs: 1500}},
+		Heard: []*wirev1.Heard{{Region: 0, Stamp: 9}, {Region: 1, AgeMs: 1500, Stamp: 1}},
 		Rows: []*wirev1.Row{{
 			Rule: "daily", Key: "k", StartUnixSeconds: testNowUnix - 100, EndUnixSeconds: testNowUnix + 1000, Generation: 2,
 			Entries: []*wirev1.Entry{
@@ -107,6 +107,7 @@ func TestMalformedFramesHaveNoEffect(t *testing.T) {
 		"too many regions":   func(f *wirev1.Frame) { f.Regions = append(f.Regions, strings.Split(long(maxRegions), "")...) },
 		"too many ages":      func(f *wirev1.Frame) { f.Heard = make([]*wirev1.Heard, maxRegions+1) },
 		"age of no region":   func(f *wirev1.Frame) { f.Heard[0].Region = 2 },
+		"huge stamp":         func(f *wirev1.Frame) { f.Heard[0].Stamp = maxStamp + 1 },
 		"entry of no region": func(f *wirev1.Frame) { f.Rows[0].Entries[0].Region = 1<<32 - 1 },
 		"no rule":            func(f *wirev1.Frame) { f.Rows[0].Rule = "" },
 		"long rule":          func(f *wirev1.Frame) { f.Rows[0].Rule = long(crdt.MaxNameBytes + 1) },

@@ -41,6 +41,9 @@ const (
 	// sweepPlaces bounds the places of the table swept with one tick.
 	sweepPlaces = 1 << 14
 
+	// maxStamp bounds stamps, so that raising one never wraps round.
+	maxStamp = 1 << 62
+
 	// ownRegionPeers is how many nodes of the own region get the news.
 	ownRegionPeers = 3
 	// maxPeers and maxRegions bound the nodes and regions a node knows.

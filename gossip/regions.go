@@ -23,8 +23,16 @@ type regions struct {
 	configured int
 }
 
+// heard is the newest state that is known of a region.
+//
+// An age grows too slowly by the time it is on its way. Two nodes that told
+// each other ages of a third that is silent, and believed the younger, would
+// keep it young for ever. So states are told apart: each bears a stamp that its
+// region raises with every tick, and of two ages of one state the higher is the
+// truer.
 type heard struct {
 	known bool
+	stamp uint64
 	at    time.Duration // when the state was made, on this node's clock
 }
 
@@ -55,11 +63,31 @@ func (r *regions) learn(name string) bool {
 // index returns the number of a region that was learnt.
 func (r *regions) index(name string) uint32 { return r.numbers[name] }
 
-// hear notes that state of a region made at an instant has come.
-func (r *regions) hear(name string, at time.Duration) {
+// hear notes a state of a region, made at an instant.
+func (r *regions) hear(name string, stamp uint64, at time.Duration) {
 	h := &r.heard[r.numbers[name]]
-	if !h.known || at > h.at {
-		*h = heard{known: true, at: at}
+	switch {
+	case !h.known || stamp > h.stamp:
+		*h = heard{known: true, stamp: stamp, at: at}
+	case stamp == h.stamp:
+		h.at = min(h.at, at)
+	}
+}
+
+// raiseStamp makes this tick's stamp of the own region. It is above all that
+// were heard; the time of day keeps it above those of an earlier life, too.
+func (c *Core) raiseStamp() {
+	own := &c.regions.heard[0]
+	own.stamp = max(own.stamp+1, uint64(max(c.nowUnix, 0))*1000)
+}
+
+func (c *Core) hear(now time.Duration, states []heardState) {
+	for _, h := range states {
+		if c.regions.learn(h.region) {
+			c.regions.hear(h.region, h.stamp, now-h.age)
+		} else {
+			c.counters.RefusedRegions++
+		}
 	}
 }
 
@@ -76,9 +104,9 @@ func (c *Core) Heard(now time.Duration) []RegionAge {
 	return out
 }
 
-// age is that of region number i; the own region's is 0.
+// age is that of region number i; the own region is number 0, and its age is 0.
 func (c *Core) age(now time.Duration, i int) (age time.Duration, known bool) {
-	if c.regions.names[i] == c.region {
+	if i == 0 {
 		return 0, true
 	}
 	h := c.regions.heard[i]

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -27,19 +28,22 @@ type inStream struct {
 	ahead uint64
 	// When the gap before ahead was first seen.
 	gapSince time.Duration
+	// Earlier processes of the peer: what still comes of theirs is old.
+	past   [4]uint32
+	pastAt int
 }
 
 // receive notes a frame and says whether frames before it are lost for sure.
 func (s *inStream) receive(now time.Duration, number, sequence uint64) (lost bool) {
 	switch {
 	case s.number == 0:
-		*s = inStream{number: number}
-	case older(number, s.number):
+		s.begin(number)
+	case s.ended(number):
 		return false
 	case number != s.number:
-		*s = inStream{number: number}
 		// The sender began anew, so it knows that something was lost, or it is
 		// a new process.
+		s.begin(number)
 		lost = true
 	}
 	return s.note(now, sequence) || lost
@@ -75,8 +79,21 @@ func (s *inStream) giveUp(now time.Duration) bool {
 	return true
 }
 
-// older says whether number is an earlier stream of the process that made
-// current: a frame of it has been overtaken.
-func older(number, current uint64) bool {
-	return number>>32 == current>>32 && uint32(number) < uint32(current)
+// begin turns to a new stream.
+func (s *inStream) begin(number uint64) {
+	if s.number != 0 && s.number>>32 != number>>32 {
+		s.past[s.pastAt] = uint32(s.number >> 32)
+		s.pastAt = (s.pastAt + 1) % len(s.past)
+	}
+	s.number, s.upTo, s.ahead = number, 0, 0
+}
+
+// ended says whether a stream is an earlier one of the peer: a frame of it was
+// overtaken, or replayed.
+func (s *inStream) ended(number uint64) bool {
+	if number>>32 == s.number>>32 {
+		return uint32(number) < uint32(s.number)
+	}
+	process := uint32(number >> 32)
+	return process != 0 && slices.Contains(s.past[:], process)
 }

@@ -12,6 +12,7 @@ type batch struct {
 // nowUnix is the time of day in Unix seconds: it says which periods have ended.
 func (c *Core) Tick(now time.Duration, nowUnix int64) []Message {
 	c.nowUnix = nowUnix
+	c.raiseStamp()
 	c.counters.RowsEnded += uint64(c.rows.DropEnded(nowUnix-periodGraceSeconds, sweepPlaces))
 	c.answersLeft = maxAnswerFramesAll
 	c.expireAsks(now)
@@ -92,7 +93,7 @@ func (c *Core) frame(now time.Duration, p *peer, rows int) []byte {
 	for i, name := range c.regions.names {
 		f = appendText(f, frameRegions, name)
 		if age, known := c.age(now, i); known {
-			f = appendHeard(f, uint32(i), age)
+			f = appendHeard(f, uint32(i), age, c.regions.heard[i].stamp)
 		}
 	}
 	return f

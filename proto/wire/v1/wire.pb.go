@@ -180,9 +180,12 @@ func (x *Frame) GetHeldMs() uint32 {
 
 // Heard is the age of the newest state a node has of a region.
 type Heard struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Region        uint32                 `protobuf:"varint,1,opt,name=region,proto3" json:"region,omitempty"`
-	AgeMs         uint32                 `protobuf:"varint,2,opt,name=age_ms,json=ageMs,proto3" json:"age_ms,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Region uint32                 `protobuf:"varint,1,opt,name=region,proto3" json:"region,omitempty"`
+	AgeMs  uint32                 `protobuf:"varint,2,opt,name=age_ms,json=ageMs,proto3" json:"age_ms,omitempty"`
+	// Orders the states of a region that were told of: an age of a state already
+	// heard of makes nothing younger. Not an instant.
+	Stamp         uint64 `protobuf:"varint,3,opt,name=stamp,proto3" json:"stamp,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -227,6 +230,13 @@ func (x *Heard) GetRegion() uint32 {
 func (x *Heard) GetAgeMs() uint32 {
 	if x != nil {
 		return x.AgeMs
+	}
+	return 0
+}
+
+func (x *Heard) GetStamp() uint64 {
+	if x != nil {
+		return x.Stamp
 	}
 	return 0
 }
@@ -423,10 +433,11 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	" \x01(\rR\x05parts\x12\x16\n" +
 	"\x06stream\x18\v \x01(\x06R\x06stream\x12\x1a\n" +
 	"\bsequence\x18\f \x01(\x04R\bsequence\x12\x17\n" +
-	"\aheld_ms\x18\r \x01(\rR\x06heldMs\"6\n" +
+	"\aheld_ms\x18\r \x01(\rR\x06heldMs\"L\n" +
 	"\x05Heard\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\rR\x06region\x12\x15\n" +
-	"\x06age_ms\x18\x02 \x01(\rR\x05ageMs\"\xd2\x01\n" +
+	"\x06age_ms\x18\x02 \x01(\rR\x05ageMs\x12\x14\n" +
+	"\x05stamp\x18\x03 \x01(\x04R\x05stamp\"\xd2\x01\n" +
 	"\x03Row\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12,\n" +

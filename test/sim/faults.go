@@ -1,0 +1,120 @@
+package sim
+
+import "time"
+
+// fault breaks or mends something, again and again.
+func (w *world) fault() {
+	if w.healing {
+		return
+	}
+	w.at(w.faultGap(), "fault", w.fault)
+	n := w.nodes[w.rand.IntN(len(w.nodes))]
+	region := regionNames[w.rand.IntN(len(regionNames))]
+	switch w.rand.IntN(10) {
+	case 0:
+		w.note("  weather changes")
+		w.net.weather()
+	case 1:
+		w.cut("region "+region, func(m *node) bool { return m.region == region }, true)
+	case 2:
+		w.cut("node "+n.name, func(m *node) bool { return m == n }, true)
+	case 3:
+		w.cut("out of region "+region, func(m *node) bool { return m.region == region }, false)
+	case 4:
+		w.cutPairs()
+	case 5, 6:
+		w.mend()
+	case 7, 8:
+		w.crashAndRestart(n)
+	case 9:
+		if w.chance(0.5) {
+			w.note("  store of %s wiped", region)
+			w.wipe(w.stores[region])
+		}
+	}
+	w.noteSilence()
+}
+
+// cut blocks the links out of a group, and into it if both.
+func (w *world) cut(what string, in func(*node) bool, both bool) {
+	w.note("  cut %s, both ways: %v", what, both)
+	for _, a := range w.nodes {
+		for _, b := range w.nodes {
+			if in(a) && !in(b) {
+				w.net.blocked[link{a.name, b.name}] = true
+				if both {
+					w.net.blocked[link{b.name, a.name}] = true
+				}
+			}
+		}
+	}
+}
+
+// cutPairs blocks single directions of single links.
+func (w *world) cutPairs() {
+	for range 1 + w.rand.IntN(8) {
+		a, b := w.nodes[w.rand.IntN(len(w.nodes))], w.nodes[w.rand.IntN(len(w.nodes))]
+		w.note("  cut %s → %s", a.name, b.name)
+		if a != b {
+			w.net.blocked[link{a.name, b.name}] = true
+		}
+	}
+}
+
+// mend opens all blocked links, or some.
+func (w *world) mend() {
+	all := w.chance(0.5)
+	w.note("  mend, all: %v", all)
+	for _, a := range w.nodes {
+		for _, b := range w.nodes {
+			if l := (link{a.name, b.name}); w.net.blocked[l] && (all || w.chance(0.5)) {
+				delete(w.net.blocked, l)
+			}
+		}
+	}
+}
+
+func (w *world) crashAndRestart(n *node) {
+	if n.core == nil {
+		return
+	}
+	w.crash(n)
+	life := n.life
+	w.at(w.between(50*time.Millisecond, 6*time.Second), "restart "+n.name, func() {
+		if n.core == nil && n.life == life {
+			w.start(n)
+		}
+	})
+}
+
+// noteSilence keeps since when each region has had no way out.
+func (w *world) noteSilence() {
+	for _, region := range regionNames {
+		silent := true
+		for _, a := range w.nodes {
+			for _, b := range w.nodes {
+				if a.region == region && b.region != region && w.net.open(a, b) {
+					silent = false
+				}
+			}
+		}
+		if _, was := w.net.silent[region]; !silent {
+			delete(w.net.silent, region)
+		} else if !was {
+			w.net.silent[region] = w.now
+		}
+	}
+}
+
+// heal ends all faults and lets every node live; then nothing is counted any
+// more.
+func (w *world) heal() {
+	w.healing = true
+	w.net.calm()
+	for _, n := range w.nodes {
+		if n.core == nil {
+			w.start(n)
+		}
+	}
+	w.reconcile()
+}

@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"weir/crdt"
+	"weir/gossip"
+	wirev1 "weir/proto/wire/v1"
+)
+
+// slowest is the longest a frame travels the first time.
+const slowest = 2 * time.Second
+
+type link struct{ from, to string }
+
+// network carries frames, badly.
+type network struct {
+	w       *world
+	blocked map[link]bool
+	// silent holds since when a region has had no open link out.
+	silent map[string]time.Duration
+
+	loss, told, twice, garble float64
+	delay, jitter             time.Duration
+	// worst is the longest a frame may have travelled so far.
+	worst time.Duration
+}
+
+func newNetwork(w *world) network {
+	n := network{w: w, blocked: map[link]bool{}, silent: map[string]time.Duration{}}
+	n.weather()
+	return n
+}
+
+// weather draws how bad the network is.
+func (n *network) weather() {
+	w := n.w
+	n.loss, n.told = w.rand.Float64()*0.4, w.rand.Float64()
+	n.twice, n.garble = w.rand.Float64()*0.3, w.rand.Float64()*0.05
+	n.delay, n.jitter = w.between(1, 200*time.Millisecond), w.between(1, 300*time.Millisecond)
+	if w.chance(0.1) {
+		n.jitter = slowest - n.delay
+	}
+	n.worst = max(n.worst, n.delay+n.jitter)
+}
+
+func (n *network) calm() {
+	clear(n.blocked)
+	clear(n.silent)
+	n.loss, n.twice, n.garble = 0, 0, 0
+	n.delay, n.jitter = 50*time.Millisecond, 50*time.Millisecond
+}
+
+func (n *network) open(from, to *node) bool { return !n.blocked[link{from.name, to.name}] }
+
+// send takes a frame from a node. The sender hears that it was sent, or that it
+// was not; where it was lost it may hear either.
+func (n *network) send(from *node, m gossip.Message) {
+	w, life := n.w, from.life
+	to := w.node(m.To)
+	lost := !n.open(from, to) || to.core == nil || w.chance(n.loss)
+	told := lost && w.chance(n.told)
+	w.note("  %s → %s %d bytes lost=%v told=%v", from.name, m.To, len(m.Frame), lost, told)
+	w.at(w.between(1, 50*time.Millisecond), "report "+from.name, func() {
+		switch {
+		case from.life != life || from.core == nil:
+		case told:
+			from.core.Undelivered(from.now(), m.To)
+		default:
+			from.core.Sent(m.To)
+		}
+	})
+	if lost {
+		return
+	}
+	frame, delay := m.Frame, n.delay+w.between(0, n.jitter)
+	switch {
+	case w.chance(n.garble):
+		frame = append([]byte{0xff}, frame...)
+	case w.chance(n.twice):
+		n.carry(from.name, to, frame, slowest+w.between(0, 8*time.Second))
+	}
+	n.carry(from.name, to, frame, delay)
+}
+
+func (n *network) carry(from string, to *node, frame []byte, delay time.Duration) {
+	w, life := n.w, to.life
+	w.at(delay, "frame "+from+" → "+to.name, func() {
+		// Who recorded a frame could replay it to a new process, which cannot
+		// know; a network does not.
+		if to.core == nil || to.life != life {
+			return
+		}
+		err := to.core.Step(to.now(), from, w.mutate(to, frame))
+		if bad := frame[0] == 0xff; bad != (err != nil) {
+			w.violate("malformed", "a frame of %d bytes, garbled: %v, gave %v", len(frame), bad, err)
+		}
+		w.checkNode(to)
+	})
+}
+
+// mutate lets the mutant at a frame.
+func (w *world) mutate(to *node, frame []byte) []byte {
+	if w.opt.Mutant == nil || w.opt.Mutant.Frame == nil || frame[0] == 0xff {
+		return frame
+	}
+	var f wirev1.Frame
+	if err := proto.Unmarshal(frame, &f); err != nil {
+		panic(err)
+	}
+	w.opt.Mutant.Frame(&f, func(r *wirev1.Row, replica crdt.Replica) crdt.Entry {
+		var row crdt.Row
+		to.core.Row(rowName(r).ID(), &row)
+		e, _ := row.Entry(replica)
+		return e
+	})
+	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(&f)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func rowName(r *wirev1.Row) crdt.RowName {
+	return crdt.RowName{Rule: r.Rule, Key: r.Key, Start: r.StartUnixSeconds, End: r.EndUnixSeconds, Generation: r.Generation}
+}
+
+func (w *world) node(name string) *node {
+	for _, n := range w.nodes {
+		if n.name == name {
+			return n
+		}
+	}
+	panic("no node " + name)
+}

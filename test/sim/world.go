@@ -1,0 +1,220 @@
+package sim
+
+import (
+	"container/heap"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"weir/crdt"
+	wirev1 "weir/proto/wire/v1"
+)
+
+const (
+	baseUnix = 1_790_000_000
+	// healBound is how long after the last fault nodes may differ.
+	healBound    = 5 * time.Second
+	nodesPerArea = 2
+)
+
+var regionNames = []string{"ap", "eu", "us"}
+
+// Options say what to run.
+type Options struct {
+	Seed uint64
+	// Trace, if set, gets a line for each event.
+	Trace io.Writer
+	// Mutant, if set, breaks the protocol on purpose.
+	Mutant *Mutant
+}
+
+// Mutant is a wrong replication, made around the core.
+type Mutant struct {
+	Name string
+	// Record rewrites what a node counts before its core hears it.
+	Record func(crdt.Entry) crdt.Entry
+	// Frame rewrites a frame before a node's core hears it; local returns what
+	// the node knows of a replica.
+	Frame func(f *wirev1.Frame, local func(*wirev1.Row, crdt.Replica) crdt.Entry)
+	// ReuseReplica lets a wiped store go on under its old nonce.
+	ReuseReplica bool
+	// OwnNumbers says that the mutant's entries are not those counted, so that
+	// only sums can be compared.
+	OwnNumbers bool
+}
+
+// Report is what a run came to.
+type Report struct {
+	Trace     uint64 // hash over all events
+	Events    int
+	Healed    time.Duration // from the healing until all nodes agreed
+	Forgotten int           // replicas of which the last counts were lost with all who knew
+	Counted   int64         // units taken, by the ledger
+}
+
+// Violation is a broken promise: which checker saw it, and what.
+type Violation struct {
+	Checker, What string
+}
+
+func (v *Violation) Error() string { return v.Checker + ": " + v.What }
+
+// world is one run.
+type world struct {
+	opt    Options
+	rand   *rand.Rand
+	now    time.Duration
+	queue  events
+	seq    int
+	trace  hash.Hash64
+	report Report
+
+	nodes  []*node
+	stores map[string]*store
+	net    network
+	ledger ledger
+	rows   []crdt.RowName
+
+	healing  bool
+	violated *Violation
+}
+
+// Run runs one schedule. The error is a *Violation.
+func Run(opt Options) (Report, error) {
+	w := &world{
+		opt:    opt,
+		rand:   rand.New(rand.NewPCG(opt.Seed, 0x51ed)),
+		trace:  fnv.New64a(),
+		stores: map[string]*store{},
+		ledger: newLedger(),
+	}
+	w.build()
+	faultsEnd := w.between(5*time.Second, 20*time.Second)
+	w.at(faultsEnd, "heal", w.heal)
+	w.runUntil(faultsEnd)
+	w.settle()
+	w.report.Trace = w.trace.Sum64()
+	if w.violated != nil {
+		return w.report, w.violated
+	}
+	return w.report, nil
+}
+
+func (w *world) build() {
+	for i := range 1 + w.rand.IntN(6) {
+		w.rows = append(w.rows, crdt.RowName{Rule: "daily", Key: fmt.Sprint("k", i), Start: baseUnix - 100, End: baseUnix + 86400})
+	}
+	// A period that ended: its grace runs out in the middle of the run.
+	w.rows = append(w.rows, crdt.RowName{Rule: "daily", Key: "ending", Start: baseUnix - 100, End: baseUnix - 55})
+	for _, r := range regionNames {
+		w.stores[r] = &store{region: r, nonce: w.rand.Uint64()}
+		for i := range nodesPerArea {
+			w.nodes = append(w.nodes, newNode(w, fmt.Sprintf("%s-%d", r, i+1), r))
+		}
+	}
+	w.net = newNetwork(w)
+	for _, n := range w.nodes {
+		w.start(n)
+		w.every(100*time.Millisecond, n.name+" tick", func() { w.tick(n) })
+		w.every(time.Second, n.name+" save", func() { n.save() })
+		w.every(time.Second, n.name+" members", func() { w.membership(n) })
+	}
+	w.at(w.decisionGap(), "decide", w.decide)
+	w.at(w.faultGap(), "fault", w.fault)
+}
+
+// settle runs on until all nodes agree, or the bound has passed.
+func (w *world) settle() {
+	healed := w.now
+	for w.violated == nil && !w.agreed() {
+		if w.now-healed > healBound {
+			w.violate("converge", "%v after healing: %s", healBound, w.disagreement())
+			return
+		}
+		w.runUntil(w.now + 100*time.Millisecond)
+	}
+	w.report.Healed = w.now - healed
+	w.runUntil(w.now + 3*time.Second)
+	if w.violated == nil {
+		w.checkEnd()
+	}
+}
+
+// event is something that happens at an instant. Those of one instant happen
+// in the order they were made.
+type event struct {
+	at   time.Duration
+	seq  int
+	what string
+	do   func()
+}
+
+type events []event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || (e[i].at == e[j].at && e[i].seq < e[j].seq)
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+func (w *world) at(after time.Duration, what string, do func()) {
+	w.seq++
+	heap.Push(&w.queue, event{w.now + after, w.seq, what, do})
+}
+
+// every repeats, beginning at a random phase.
+func (w *world) every(interval time.Duration, what string, do func()) {
+	var again func()
+	again = func() {
+		do()
+		w.at(interval, what, again)
+	}
+	w.at(w.between(0, interval), what, again)
+}
+
+func (w *world) runUntil(end time.Duration) {
+	for w.violated == nil && len(w.queue) > 0 && w.queue[0].at <= end {
+		e := heap.Pop(&w.queue).(event)
+		w.now = e.at
+		w.note("%v %s", e.at, e.what)
+		w.report.Events++
+		e.do()
+	}
+	w.now = max(w.now, end)
+}
+
+// note adds a line to the trace.
+func (w *world) note(format string, args ...any) {
+	fmt.Fprintf(w.trace, format+"\n", args...)
+	if w.opt.Trace != nil {
+		fmt.Fprintf(w.opt.Trace, format+"\n", args...)
+	}
+}
+
+func (w *world) violate(checker, format string, args ...any) {
+	if w.violated == nil {
+		w.violated = &Violation{checker, fmt.Sprintf("at %v: ", w.now) + fmt.Sprintf(format, args...)}
+	}
+}
+
+func (w *world) between(from, to time.Duration) time.Duration {
+	return from + time.Duration(w.rand.Int64N(int64(to-from)))
+}
+
+func (w *world) chance(p float64) bool { return w.rand.Float64() < p }
+
+func (w *world) faultGap() time.Duration {
+	return w.between(100*time.Millisecond, 1500*time.Millisecond)
+}
+func (w *world) decisionGap() time.Duration {
+	return w.between(2*time.Millisecond, 40*time.Millisecond)
+}
