@@ -18,6 +18,7 @@ type Engine struct {
 	now    func() time.Time
 	rules  atomic.Pointer[rule.Set]
 	plans  sync.Pool
+	full   atomic.Uint64
 }
 
 // NewEngine returns an engine that decides by the rules, in the store, knowing
@@ -32,6 +33,10 @@ func NewEngine(rules *rule.Set, s store.Store, l Ledger, now func() time.Time) *
 
 // Rules returns the rules in force.
 func (e *Engine) Rules() *rule.Set { return e.rules.Load() }
+
+// Full counts the limits of checks that met a store which holds as many keys as
+// it may: buckets let through uncounted, quotas denied.
+func (e *Engine) Full() uint64 { return e.full.Load() }
 
 // Check decides one request.
 func (e *Engine) Check(ctx context.Context, req *Request) Decision {
@@ -107,7 +112,7 @@ func undecided(plans []*plan) (again []*plan) {
 		case store.WrongPeriod:
 			p.reperiod(time.UnixMicro(p.call.NowUs))
 			again = append(again, p)
-		case store.NewReign:
+		case store.WrongReign:
 			again = append(again, p)
 		}
 	}
@@ -133,13 +138,24 @@ func (e *Engine) ask(ctx context.Context, plans []*plan) {
 	}
 	e.store.Decide(ctx, calls)
 	for _, c := range calls {
-		if c.Status != store.Allowed && c.Status != store.Denied {
+		if c.Status == store.Allowed || c.Status == store.Denied {
+			e.record(c)
+		}
+	}
+}
+
+// record takes in what the store answered.
+func (e *Engine) record(c *store.Call) {
+	for i := range c.Buckets {
+		if c.Buckets[i].Full {
+			e.full.Add(1)
+		}
+	}
+	for i := range c.Quotas {
+		if c.Quotas[i].Full {
+			e.full.Add(1)
 			continue
 		}
-		for i := range c.Quotas {
-			if !c.Quotas[i].Full {
-				e.ledger.Record(&c.Quotas[i])
-			}
-		}
+		e.ledger.Record(&c.Quotas[i])
 	}
 }

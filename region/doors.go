@@ -54,10 +54,10 @@ func (n *Node) openDoors(ctx context.Context) error {
 	}
 	n.grpcAddr, n.httpAddr = grpcLis.Addr(), httpLis.Addr()
 
-	decisions := telemetry.NewDecisions(n.registry)
-	checks := api.NewLimiter(n.engine, n.regions, n.gate, decisions)
+	n.decisions = telemetry.NewDecisions(n.registry)
+	checks := api.NewLimiter(n.engine, n.regions, n.gate, n.decisions)
 	quotas := api.NewQuotaService(n.quotas(), n.regions, n.stopping)
-	n.serveGRPC(grpcLis, checks, quotas, api.NewEnvoy(n.engine, n.gate, decisions))
+	n.serveGRPC(grpcLis, checks, quotas, api.NewEnvoy(n.engine, n.gate, n.decisions))
 	n.serveHTTP(httpLis, checks, quotas)
 	return nil
 }

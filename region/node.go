@@ -23,6 +23,7 @@ import (
 	"weir/region/config"
 	"weir/region/quotas"
 	"weir/region/snapshot"
+	"weir/region/telemetry"
 )
 
 // Options are what a node is made from.
@@ -41,18 +42,20 @@ type Node struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
 
-	mesh    *gossip.Mesh
-	file    *snapshot.File // nil without a snapshot
-	store   store.Store
-	ledger  *ledger
-	engine  *limiter.Engine
-	gate    *api.Gate
-	health  *health.Server
-	grpc    *grpc.Server
-	http    *http.Server
-	regions *regionStates
-	saver   *persister
+	mesh      *gossip.Mesh
+	file      *snapshot.File // nil without a snapshot
+	store     store.Store
+	ledger    *ledger
+	engine    *limiter.Engine
+	gate      *api.Gate
+	health    *health.Server
+	grpc      *grpc.Server
+	http      *http.Server
+	regions   *regionStates
+	decisions *telemetry.Decisions
+	saver     *persister
 
+	started            time.Time
 	grpcAddr, httpAddr net.Addr
 
 	notReady  atomic.Pointer[string] // why; nil once ready
@@ -74,7 +77,7 @@ func Start(ctx context.Context, opts Options) (*Node, error) {
 	log := opts.Log.With("node", opts.Config.Node, "region", opts.Config.Region)
 	n := &Node{
 		opts: opts, log: log,
-		registry: prometheus.NewRegistry(),
+		started: time.Now(), registry: prometheus.NewRegistry(),
 		gate:     api.NewGate(int64(opts.Config.Limits.ConcurrentChecks)),
 		ready:    make(chan struct{}),
 		failed:   make(chan error, 1),
@@ -82,7 +85,7 @@ func Start(ctx context.Context, opts Options) (*Node, error) {
 		cleanups: cleanups{log: log},
 	}
 	n.waitingFor("starting")
-	steps := []func(context.Context) error{n.openSnapshot, n.openMesh, n.openStore, n.prepareWork, n.openDoors, n.beginWork}
+	steps := []func(context.Context) error{n.openSnapshot, n.openMesh, n.openStore, n.measure, n.prepareWork, n.openDoors, n.beginWork}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)

@@ -1,0 +1,64 @@
+package region
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"weir/limiter/rule"
+	"weir/region/config"
+)
+
+const testRules = `
+rules:
+  - {name: burst, count_by: [api_key], limit: 100/s, burst: 500}
+  - {name: daily, count_by: [api_key], quota: 1000/day}
+`
+
+// startNode starts a node on free ports and waits until it is ready. change
+// may change its configuration; the test's end stops it.
+func startNode(t *testing.T, name string, change func(*config.Config)) *Node {
+	t.Helper()
+	rules, err := rule.Parse("rules.yaml", []byte(testRules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Defaults()
+	cfg.Region, cfg.Node = name, name+"-1"
+	cfg.Regions = []config.Region{{Name: "eu", Weight: 1}, {Name: "us", Weight: 1}}
+	cfg.Listen = config.Listen{GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", Gossip: "127.0.0.1:0"}
+	cfg.Snapshot = filepath.Join(t.TempDir(), "state.db")
+	if change != nil {
+		change(cfg)
+	}
+	n, err := Start(t.Context(), Options{Config: cfg, Rules: rules, Log: slog.New(slog.DiscardHandler), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stopNode(t, n) })
+	select {
+	case <-n.Ready():
+	case <-time.After(10 * time.Second):
+		t.Fatalf("not ready after 10 s: %v", n.NotReady())
+	}
+	return n
+}
+
+func stopNode(t *testing.T, n *Node) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := n.Stop(ctx); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+}
+
+func TestANodeLeavesNothingBehind(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	n := startNode(t, "eu", nil)
+	stopNode(t, n)
+}
