@@ -12,6 +12,10 @@ import (
 	"weir/region/config"
 )
 
+// ReadKeyring reads the keys that encrypt gossip, one base64 key a line, the
+// primary first.
+func ReadKeyring(path string) ([][]byte, error) { return gossip.ReadKeyring(path) }
+
 // openMesh begins membership with the rows that the snapshot held.
 func (n *Node) openMesh(ctx context.Context) error {
 	cfg := n.opts.Config

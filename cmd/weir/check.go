@@ -92,7 +92,7 @@ func printCheck(w io.Writer, d *weirv1.CheckResponse) error {
 			says = reasonText(l.Reason) + retryText(l.RetryAfterUs)
 		}
 		_, _ = fmt.Fprintf(t, "%s\t%s\t%q\t%s\t%d\t%d\t%d\t%s\n", l.Rule, enumText(l.Kind.String(), "LIMIT_KIND_"), l.Key,
-			says, l.Limit, l.Burst, l.Remaining, time.Unix(l.ResetUnixSeconds, 0).UTC().Format(time.RFC3339))
+			says, l.Limit, l.Burst, l.Remaining, instant(l.ResetUnixSeconds))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -111,6 +111,14 @@ func retryText(us int64) string {
 		return ""
 	}
 	return fmt.Sprintf(", retry after %v", time.Duration(us)*time.Microsecond)
+}
+
+// instant writes Unix seconds as a time, and 0 as unknown.
+func instant(unixSeconds int64) string {
+	if unixSeconds == 0 {
+		return "-"
+	}
+	return time.Unix(unixSeconds, 0).UTC().Format(time.RFC3339)
 }
 
 // enumText turns LIMIT_KIND_BUCKET into bucket.

@@ -94,7 +94,7 @@ func printQuotas(w io.Writer, quotas []*weirv1.Quota, regions []*weirv1.RegionSt
 	_, _ = fmt.Fprintln(t)
 	for _, q := range quotas {
 		_, _ = fmt.Fprintf(t, "%s\t%q\t%d\t%d\t%s", q.Rule, q.Key, q.Used, q.Limit,
-			time.Unix(q.PeriodEndUnixSeconds, 0).UTC().Format(time.RFC3339))
+			instant(q.PeriodEndUnixSeconds))
 		for _, u := range q.ByRegion {
 			_, _ = fmt.Fprintf(t, "\t%d", u.Taken-u.GivenBack)
 		}

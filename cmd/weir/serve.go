@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"weir/gossip"
 	"weir/region"
 	"weir/region/config"
 )
@@ -59,7 +58,7 @@ func nodeOptions(cfg *config.Config, logTo io.Writer) (region.Options, error) {
 	}
 	opts.Rules = rules
 	if cfg.Gossip.KeyringFile != "" {
-		opts.Keyring, err = gossip.ReadKeyring(cfg.Gossip.KeyringFile)
+		opts.Keyring, err = region.ReadKeyring(cfg.Gossip.KeyringFile)
 		if err != nil {
 			return opts, usageError{fmt.Errorf("gossip.keyring_file: %w", err)}
 		}
