@@ -51,7 +51,7 @@ func NewRate(count int64, window time.Duration, burst int64) (Rate, error) {
 		if !r.exact() {
 			continue
 		}
-		if r.fillTicks() > maxFill.Microseconds()/r.Tick {
+		if r.FillTicks() > maxFill.Microseconds()/r.Tick {
 			return Rate{}, fmt.Errorf("burst %d at %d per %v would take over 100 years to fill: lower the burst", burst, count, window)
 		}
 		return r, nil
@@ -68,8 +68,8 @@ func (r Rate) exact() bool {
 // Capacity is the most units the bucket holds.
 func (r Rate) Capacity() int64 { return r.Burst * r.Token }
 
-// fillTicks is how many ticks an empty bucket takes to fill.
-func (r Rate) fillTicks() int64 { return ceilDiv(r.Capacity(), r.Refill) }
+// FillTicks is how many ticks an empty bucket takes to fill.
+func (r Rate) FillTicks() int64 { return ceilDiv(r.Capacity(), r.Refill) }
 
 // ceilDiv is a/b rounded up, for a ≥ 0 and b > 0.
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

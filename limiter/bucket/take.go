@@ -32,7 +32,7 @@ func (r Rate) Settle(s State, nowUs int64) State {
 		s.Spare = 0
 	}
 	// A take between the last two ticks counts from the later one, hence + 1.
-	ticks := r.fillTicks()
+	ticks := r.FillTicks()
 	if ceilDiv(max(0, s.FullAtUs-nowUs), r.Tick) > ticks+1 {
 		return State{FullAtUs: nowUs + ticks*r.Tick, Spare: ticks*r.Refill - r.Capacity()}
 	}

@@ -265,7 +265,7 @@ func TestClockBackward(t *testing.T) {
 		// A denied take is enough to notice the step; from then on a bucket fills
 		// in the time an empty one takes, and a tick.
 		s, _ = r.Take(s, back, r.Burst)
-		later := back + (r.fillTicks()+1)*r.Tick
+		later := back + (r.FillTicks()+1)*r.Tick
 		if _, fits := r.Take(s, later, r.Burst); !fits {
 			t.Fatalf("locked out: %d of %d remain %d µs after the step", r.Remaining(s, later), r.Burst, later-back)
 		}

@@ -1,0 +1,115 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/limiter/bucket"
+	"weir/limiter/store"
+)
+
+// sameAsReference draws sequences of calls and compares every answer with the
+// reference's at the instant the store names.
+func sameAsReference(t *testing.T, s Subject) {
+	reign := s.Store.Reign(0)
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t, s)
+		ref := NewReference(reign)
+		for range rapid.IntRange(1, 25).Draw(t, "batches") {
+			if rapid.IntRange(0, 4).Draw(t, "pause") == 0 {
+				s.Until(s.Now() + rapid.Int64Range(1, 3000).Draw(t, "µs"))
+			}
+			calls := make([]*store.Call, rapid.IntRange(1, 4).Draw(t, "calls"))
+			for i := range calls {
+				calls[i] = w.draw(t)
+			}
+			asked := make([]*store.Call, len(calls))
+			for i, c := range calls {
+				asked[i] = &store.Call{Buckets: slices.Clone(c.Buckets), Quotas: slices.Clone(c.Quotas)}
+			}
+			s.Store.Decide(t.Context(), asked)
+			for i, got := range asked {
+				ref.Decide(calls[i], got.NowUs)
+				compare(t, got, calls[i])
+			}
+		}
+	})
+}
+
+// world is the few buckets and quotas that a sequence is about.
+type world struct {
+	buckets []store.BucketTake
+	quotas  []store.QuotaTake
+}
+
+func drawWorld(t *rapid.T, s Subject) world {
+	var w world
+	for range 3 {
+		w.buckets = append(w.buckets, NewBucket(rapid.SampledFrom([]bucket.Rate{
+			MustRate(100, time.Second, 5), MustRate(7, time.Second, 20), MustRate(3, time.Millisecond, 3), MustRate(5, 10*time.Second, 5),
+			MustRate(999_983, 24*time.Hour, 999_983), MustRate(1_000_000, 24*time.Hour, 1_000_000), MustRate(1_000_003, time.Millisecond, 7),
+			MustRate(1_000_003, 7*24*time.Hour, 100_000_000),
+		}).Draw(t, "rate"), 0))
+		w.quotas = append(w.quotas, NewQuota(s, rapid.SampledFrom([]int64{0, 5, 50, 1 << 52}).Draw(t, "limit"), 0))
+	}
+	return w
+}
+
+// draw draws a call about some of the world.
+func (w world) draw(t *rapid.T) *store.Call {
+	var c store.Call
+	for i := range w.buckets {
+		if rapid.Bool().Draw(t, "bucket") {
+			b := w.buckets[i]
+			b.Cost = rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64Range(0, b.Rate.Burst+1)).Draw(t, "cost")
+			c.Buckets = append(c.Buckets, b)
+		}
+		if rapid.IntRange(0, 2).Draw(t, "quota") == 0 {
+			c.Quotas = append(c.Quotas, w.drawQuota(t, i))
+		}
+	}
+	return &c
+}
+
+func (w world) drawQuota(t *rapid.T, i int) store.QuotaTake {
+	q := w.quotas[i]
+	q.Cost = rapid.OneOf(rapid.Int64Range(0, 3), rapid.Just(q.Limit)).Draw(t, "units")
+	q.Elsewhere = rapid.Int64Range(0, 20).Draw(t, "elsewhere")
+	for range rapid.IntRange(0, 2).Draw(t, "earlier") {
+		q.Earlier = append(q.Earlier, store.Entry{Reign: store.Reign(rapid.Uint64Range(1, 3).Draw(t, "reign")),
+			Version: rapid.Uint64Range(1, 4).Draw(t, "version"), Taken: rapid.Int64Range(0, 9).Draw(t, "taken"), Returned: rapid.Int64Range(0, 9).Draw(t, "returned")})
+	}
+	switch rapid.IntRange(0, 30).Draw(t, "wrong") {
+	case 0:
+		q.Row.Start, q.Row.End = q.Row.End, q.Row.End+1
+	case 1:
+		q.Reign = 12345
+	}
+	return q
+}
+
+func compare(t *rapid.T, got, want *store.Call) {
+	if got.Status != want.Status {
+		t.Fatalf("status %d, want %d (err: %v)", got.Status, want.Status, got.Err)
+	}
+	if got.Status != store.Allowed && got.Status != store.Denied {
+		return
+	}
+	for i := range want.Buckets {
+		g, w := got.Buckets[i], want.Buckets[i]
+		// Of a full bucket it does not matter whether its state was dropped.
+		same := g.State == w.State || g.State.FullAtUs <= got.NowUs && w.State.FullAtUs <= got.NowUs
+		if !same || g.Fits != w.Fits || g.Full {
+			t.Fatalf("bucket %d: %+v, want %+v", i, g, w)
+		}
+	}
+	for i := range want.Quotas {
+		g, w := got.Quotas[i], want.Quotas[i]
+		if g.Entry != w.Entry || g.RegionNet != w.RegionNet || g.Fits != w.Fits || g.Full || g.Reign != w.Reign {
+			t.Fatalf("quota %d: %+v, want %+v", i, g, w)
+		}
+	}
+}
