@@ -1,0 +1,134 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"weir/limiter/store"
+)
+
+// maxAsks bounds how often a call is sent. It is sent again only when nothing
+// can have been applied: the script was unknown, the connection was refused
+// before use, or the script refused the reign.
+const maxAsks = 4
+
+// Decide implements store.Store.
+func (s *Store) Decide(ctx context.Context, calls []*store.Call) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Budget)
+	defer cancel()
+	var few [16]*request
+	asking := few[:0]
+	for _, c := range calls {
+		if err := c.Check(); err != nil {
+			c.Fail(err)
+			continue
+		}
+		c.Err = nil
+		r := requests.Get().(*request) //nolint:forcetypeassert // the pool holds nothing else
+		r.call = c
+		asking = append(asking, r)
+	}
+	for len(asking) > 0 {
+		asking = s.ask(ctx, asking)
+	}
+}
+
+// ask sends the requests once and returns those to send again, in the same
+// list. The others are answered and released.
+func (s *Store) ask(ctx context.Context, asking []*request) []*request {
+	seen := s.opens.Load()
+	if seen == 0 {
+		if err := s.reopen(ctx, seen); err != nil {
+			return s.failAll(asking, err)
+		}
+		seen = s.opens.Load()
+	}
+	asking = s.restOn(asking)
+	if len(asking) == 0 {
+		return asking
+	}
+	start := time.Now()
+	s.send(ctx, asking)
+	again, reopen, failure := s.read(asking)
+	s.opts.Observe(time.Since(start), failure)
+	if reopen {
+		if err := s.reopen(ctx, seen); err != nil {
+			return s.failAll(again, err)
+		}
+	}
+	return again
+}
+
+func (s *Store) failAll(asking []*request, err error) []*request {
+	for _, r := range asking {
+		r.call.Fail(s.unavailable(err))
+		r.release()
+	}
+	return nil
+}
+
+// restOn answers the calls that name another reign than the one in force, and
+// returns the rest.
+func (s *Store) restOn(asking []*request) []*request {
+	rest := asking[:0]
+	for _, r := range asking {
+		if r.restOn(&s.reigns) {
+			rest = append(rest, r)
+			continue
+		}
+		r.call.Status = store.WrongReign
+		r.release()
+	}
+	return rest
+}
+
+// send sends the requests in one pipeline. Their commands hold the outcome.
+func (s *Store) send(ctx context.Context, asking []*request) {
+	client := s.calls.Load()
+	if len(asking) == 1 {
+		_ = client.Process(ctx, asking[0].command(ctx)) // the command keeps it
+		return
+	}
+	pipe := client.Pipeline()
+	for _, r := range asking {
+		_ = pipe.Process(ctx, r.command(ctx)) // only queues
+	}
+	_, _ = pipe.Exec(ctx) // each command keeps its own
+}
+
+// read answers the calls that were decided or lost and returns the others, to
+// be sent again; whether the reign must be opened before that; and why a call
+// was lost, if one was.
+func (s *Store) read(asking []*request) (again []*request, reopen bool, failure error) {
+	again = asking[:0]
+	for _, r := range asking {
+		reply, err := r.cmd.Result()
+		unknown, otherRun := isUnknownScript(err), errors.Is(err, errOtherRun) || errors.Is(err, redis.ErrClosed)
+		switch {
+		case err == nil:
+			if err = r.decode(reply); err == nil && r.call.Status == store.WrongReign {
+				reopen = true
+				if !r.namesReign() && r.asks < maxAsks {
+					again = append(again, r)
+					continue
+				}
+			}
+		case (unknown || otherRun) && r.asks < maxAsks:
+			r.whole = unknown
+			reopen = reopen || otherRun
+			again = append(again, r)
+			continue
+		}
+		if err != nil {
+			failure = s.unavailable(err)
+			r.call.Fail(failure)
+		}
+		r.release()
+	}
+	return again, reopen, failure
+}
+
+func isUnknownScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }

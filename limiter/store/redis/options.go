@@ -1,0 +1,121 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	// DefaultBudget is how long a call may take, waiting for a connection
+	// included.
+	DefaultBudget = 50 * time.Millisecond
+	// MaxPool is the most connections a node may hold for its calls, and the
+	// default.
+	MaxPool = 50
+	// controlPool is how many more it holds to watch the server, open reigns and
+	// read rows.
+	controlPool = 2
+	// controlTimeout bounds each step of those.
+	controlTimeout = 2 * time.Second
+)
+
+// Options are what a store is made from.
+type Options struct {
+	// URL is redis://[user:password@]host:port/db, rediss:// for TLS, or
+	// unix://path?db=0.
+	URL string
+	// Log is where changes of state are told; nil is slog.Default.
+	Log *slog.Logger
+	// Observe is told how long each round trip took and how it failed, nil when
+	// it did not. It is called on the path of every check and must not block.
+	Observe func(latency time.Duration, err error)
+	// Budget is how long a call may take; 0 is DefaultBudget.
+	Budget time.Duration
+	// Pool is how many connections calls may use; 0 is MaxPool.
+	Pool int
+}
+
+// complete fills in defaults and says what is wrong with the rest.
+func (o *Options) complete() error {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Observe == nil {
+		o.Observe = func(time.Duration, error) {}
+	}
+	if o.Budget == 0 {
+		o.Budget = DefaultBudget
+	}
+	if o.Pool == 0 {
+		o.Pool = MaxPool
+	}
+	switch {
+	case o.Budget < 0:
+		return fmt.Errorf("budget %v: must be above 0", o.Budget)
+	case o.Pool < 1 || o.Pool > MaxPool:
+		return fmt.Errorf("pool %d: must be 1 to %d", o.Pool, MaxPool)
+	}
+	return nil
+}
+
+const urlForm = "write redis://host:6379/0, rediss://host:6379/0 or unix:///path/redis.sock"
+
+// parseURL reads an address without ever repeating the password in it.
+func parseURL(text string) (*redis.Options, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		var parse *url.Error
+		if errors.As(err, &parse) {
+			err = parse.Err // without the text
+		}
+		return nil, fmt.Errorf("not a URL: %w; %s", err, urlForm)
+	}
+	switch u.Scheme {
+	case "redis", "rediss", "unix":
+	case "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
+		return nil, fmt.Errorf("%s:// is not implemented yet: only one standalone server is; %s", u.Scheme, urlForm)
+	default:
+		return nil, fmt.Errorf("unknown scheme %q; %s", u.Scheme, urlForm)
+	}
+	o, err := redis.ParseURL(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w; %s", err, urlForm)
+	}
+	return o, nil
+}
+
+// clientOptions are what both clients of a store share.
+func clientOptions(o redis.Options) redis.Options {
+	o.Protocol = 2
+	o.DisableIdentity = true
+	o.MaxRetries = -1 // a charge whose reply was lost may stand: never repeat it
+	o.ContextTimeoutEnabled = true
+	o.DialerRetries = 1
+	o.PipelinePoolSize = -1 // it would come on top of the pool
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return o
+}
+
+// callOptions are for the connections that decide.
+func callOptions(o redis.Options, pool int, budget time.Duration) *redis.Options {
+	o = clientOptions(o)
+	o.PoolSize, o.MaxActiveConns, o.MaxIdleConns, o.MinIdleConns = pool, pool, pool, 0
+	o.PoolTimeout, o.ReadTimeout, o.WriteTimeout = budget, budget, budget
+	o.DialTimeout = controlTimeout
+	return &o
+}
+
+// controlOptions are for those that watch, open reigns and read rows.
+func controlOptions(o redis.Options) *redis.Options {
+	o = clientOptions(o)
+	o.PoolSize, o.MaxActiveConns, o.MaxIdleConns, o.MinIdleConns = controlPool, controlPool, controlPool, 0
+	o.PoolTimeout, o.ReadTimeout, o.WriteTimeout = controlTimeout, controlTimeout, controlTimeout
+	o.DialTimeout = controlTimeout
+	return &o
+}
