@@ -3,17 +3,14 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
 	"weir/limiter/document"
+	"weir/limiter/store/redis"
 )
 
 // maxName is a label's length in DNS: node names are often host names.
@@ -134,46 +131,15 @@ func checkPath(s string) error {
 	return nil
 }
 
-const storeForm = "write memory, redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH?db=DB"
-
-// storeOptions are the parameters of a store's URL that the store heeds.
-var storeOptions = []string{"db"}
-
-// checkStore does not repeat the URL, or what a parser says of a URL that it
-// cannot split: either may hold the password.
+// checkStore does not repeat the URL: it may hold the password.
 func checkStore(s string) error {
 	if s == MemoryStore {
 		return nil
 	}
-	scheme, _, ok := strings.Cut(s, "://")
-	switch {
-	case !ok:
-		return errors.New("not a store; " + storeForm)
-	case scheme == "redis+sentinel", scheme == "redis+cluster":
-		return fmt.Errorf("%s:// is %s; %s", scheme, document.NotImplemented, storeForm)
-	case scheme != "redis" && scheme != "rediss" && scheme != "unix":
-		return errors.New("unknown kind of store; " + storeForm)
+	if !strings.Contains(s, "://") {
+		return errors.New("not a store; write memory, or a URL such as redis://HOST:PORT/DB")
 	}
-	u, err := url.Parse(s)
-	if err != nil {
-		return errors.New("not a URL; write special characters of the password as %XX: " + storeForm)
-	}
-	if u.Fragment != "" || strings.Contains(u.Path+u.RawQuery, "@") {
-		return errors.New("not a URL; write special characters of the password as %XX: " + storeForm)
-	}
-	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
-		if !slices.Contains(storeOptions, name) {
-			return fmt.Errorf("parameter %q is %s; remove it", name, document.NotImplemented)
-		}
-	}
-	opts, err := redis.ParseURL(s)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s; %s", strings.TrimPrefix(err.Error(), "redis: "), storeForm)
-	case opts.DB < 0:
-		return fmt.Errorf("database %d: must be at least 0", opts.DB)
-	}
-	return nil
+	return redis.CheckURL(s)
 }
 
 // redacted is a store's URL as it may be shown: without its password, and

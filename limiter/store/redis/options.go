@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"weir/limiter/document"
 )
 
 const (
@@ -64,28 +67,45 @@ func (o *Options) complete() error {
 	return nil
 }
 
-const urlForm = "write redis://host:6379/0, rediss://host:6379/0 or unix:///path/redis.sock"
+const urlForm = "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH?db=DB"
 
-// parseURL reads an address without ever repeating the password in it.
+var errNotURL = errors.New("not a URL; write special characters of the password as %XX: " + urlForm)
+
+// CheckURL says what is wrong with a store's URL. It never repeats the URL or
+// its password.
+func CheckURL(text string) error {
+	_, err := parseURL(text)
+	return err
+}
+
 func parseURL(text string) (*redis.Options, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		var parse *url.Error
-		if errors.As(err, &parse) {
-			err = parse.Err // without the text
-		}
-		return nil, fmt.Errorf("not a URL: %w; %s", err, urlForm)
+	scheme, _, ok := strings.Cut(text, "://")
+	if !ok {
+		return nil, errors.New("not a URL; " + urlForm)
 	}
-	switch u.Scheme {
+	switch scheme {
 	case "redis", "rediss", "unix":
 	case "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
-		return nil, fmt.Errorf("%s:// is not implemented yet: only one standalone server is; %s", u.Scheme, urlForm)
+		return nil, fmt.Errorf("%s:// is %s; %s", scheme, document.NotImplemented, urlForm)
 	default:
-		return nil, fmt.Errorf("unknown scheme %q; %s", u.Scheme, urlForm)
+		return nil, errors.New("unknown kind of store; " + urlForm)
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Fragment != "" || strings.Contains(u.Path+u.RawQuery, "@") {
+		return nil, errNotURL // what the parser says may hold the password
+	}
+	for name := range u.Query() {
+		// Others, such as max_retries, would break what the store promises.
+		if name != "db" {
+			return nil, fmt.Errorf("parameter %q is %s; remove it", name, document.NotImplemented)
+		}
 	}
 	o, err := redis.ParseURL(text)
-	if err != nil {
-		return nil, fmt.Errorf("%w; %s", err, urlForm)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s; %s", strings.TrimPrefix(err.Error(), "redis: "), urlForm)
+	case o.DB < 0:
+		return nil, fmt.Errorf("database %d: must be at least 0", o.DB)
 	}
 	return o, nil
 }
