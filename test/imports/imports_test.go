@@ -40,7 +40,7 @@ var homes = map[string][]string{
 	"go.etcd.io/bbolt":                {"region/snapshot"},
 	"github.com/spf13/cobra":          {"cmd"},
 	"github.com/chromedp":             {"test"},
-	"pgregory.net/rapid":              {"test"},
+	"pgregory.net/rapid":              {"test", "limiter/store/storetest"},
 	"go.uber.org/goleak":              {"test"},
 }
 
