@@ -1,0 +1,166 @@
+package acceptance
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	weirv1 "weir/proto/weir/v1"
+)
+
+// tally is what clients know of what must have been counted: units of calls
+// that were answered, and units of calls that never were and may count or not.
+type tally struct {
+	mu           sync.Mutex
+	acknowledged map[string]int64
+	unsettled    map[string]int64
+	answers      []answer
+	errs         []error
+}
+
+// answer is one acknowledged unit.
+type answer struct {
+	key string
+	at  time.Time
+}
+
+func newTally() *tally {
+	return &tally{acknowledged: map[string]int64{}, unsettled: map[string]int64{}}
+}
+
+// begin notes a call before it is made.
+func (l *tally) begin(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unsettled[key]++
+}
+
+// end notes how a call ended. Only an allow is settled: a call that failed may
+// have been counted, and so may one whose store did not answer in time.
+func (l *tally) end(key string, out *weirv1.CheckResponse, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err != nil:
+		l.errs = append(l.errs, err)
+	case out.Allowed:
+		l.unsettled[key]--
+		l.acknowledged[key]++
+		l.answers = append(l.answers, answer{key, time.Now()})
+	case out.Reason != weirv1.Reason_REASON_STORE_UNAVAILABLE:
+		l.errs = append(l.errs, fmt.Errorf("%s: denied with %v", key, out.Reason))
+	}
+}
+
+func (l *tally) total() (acknowledged, unsettled int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return sum(l.acknowledged), sum(l.unsettled)
+}
+
+func sum(of map[string]int64) (all int64) {
+	for _, n := range of {
+		all += n
+	}
+	return all
+}
+
+// explains says whether counts lie between what was acknowledged and that plus
+// what is unsettled, key by key.
+func (l *tally) explains(counts map[string]int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, count := range counts {
+		if most := l.acknowledged[key] + l.unsettled[key]; count > most {
+			return fmt.Errorf("%s: %d counted, at most %d can be", key, count, most)
+		}
+	}
+	for key, least := range l.acknowledged {
+		if counts[key] < least {
+			return fmt.Errorf("%s: %d counted, %d acknowledged", key, counts[key], least)
+		}
+	}
+	return nil
+}
+
+// before is what had been acknowledged at an instant.
+func (l *tally) before(instant time.Time) map[string]int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make(map[string]int64)
+	for _, a := range l.answers {
+		if a.at.Before(instant) {
+			out[a.key]++
+		}
+	}
+	return out
+}
+
+func (l *tally) errors() []error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]error(nil), l.errs...)
+}
+
+// load is clients that call until they are stopped or a call of theirs fails.
+type load struct {
+	*tally
+	stopping chan struct{}
+	workers  sync.WaitGroup
+}
+
+// startLoad starts one worker for each client, each with one call under way at
+// a time. Keys begin with the prefix; there are so many of them that most are
+// counted now and then only.
+func startLoad(t *testing.T, clients []*client, prefix string, keys int) *load {
+	t.Helper()
+	l := &load{tally: newTally(), stopping: make(chan struct{})}
+	for i, c := range clients {
+		l.workers.Go(func() { l.work(c, prefix, keys, i) })
+	}
+	t.Cleanup(l.stop)
+	return l
+}
+
+func (l *load) work(c *client, prefix string, keys, worker int) {
+	for i := worker * 7919; ; i += 31 {
+		select {
+		case <-l.stopping:
+			return
+		default:
+		}
+		key := fmt.Sprintf("%s-%d", prefix, i%keys)
+		l.begin(key)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		out, err := c.Check(ctx, &weirv1.CheckRequest{Attributes: map[string]string{"client": key}})
+		cancel()
+		l.end(key, out, err)
+		if err != nil {
+			return
+		}
+	}
+}
+
+// stop lets calls under way end and makes no more.
+func (l *load) stop() {
+	select {
+	case <-l.stopping:
+	default:
+		close(l.stopping)
+	}
+	l.workers.Wait()
+}
+
+// waitAnswers waits until so many more calls have been answered.
+func (l *load) waitAnswers(t *testing.T, more int64) {
+	t.Helper()
+	before, _ := l.total()
+	eventually(t, 30*time.Second, "clients are answered", func(context.Context) error {
+		if now, _ := l.total(); now < before+more {
+			return fmt.Errorf("%d answers so far", now-before)
+		}
+		return nil
+	})
+}
