@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"testing"
 	"time"
@@ -50,6 +51,9 @@ func newStore(tb testing.TB, o Options) *Store {
 	tb.Helper()
 	if o.Budget == 0 {
 		o.Budget = 5 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s, err := New(o)
 	if err != nil {

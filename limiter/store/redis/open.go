@@ -93,9 +93,9 @@ func (s *Store) adopt(run string, inForce []string) error {
 	if before := *s.run.Swap(&run); before != run {
 		_ = s.calls.Swap(s.newCalls()).Close()
 	}
-	if began > 0 {
-		s.log.Info("redis reached: a reign this node did not know", "reign", inForce[0], "run_id", run, "tags", began)
+	if s.opens.Add(1) > 1 && began > 0 {
+		s.log.Warn("redis has begun anew: buckets start full, quotas continue from what the nodes know",
+			"reign", inForce[0], "run_id", run, "tags", began)
 	}
-	s.opens.Add(1)
 	return nil
 }

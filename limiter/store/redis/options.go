@@ -1,9 +1,11 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -42,6 +44,9 @@ type Options struct {
 	Budget time.Duration
 	// Pool is how many connections calls may use; 0 is MaxPool.
 	Pool int
+
+	// dial replaces the network in tests; nil is the system's.
+	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // complete fills in defaults and says what is wrong with the rest.
@@ -109,6 +114,14 @@ func parseURL(text string) (*redis.Options, error) {
 	}
 	return o, nil
 }
+
+// silent drops what go-redis would print: it comes back as errors too.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+// The logger is go-redis's one for all clients, so it is set once.
+func init() { redis.SetLogger(silent{}) }
 
 // clientOptions are what both clients of a store share.
 func clientOptions(o redis.Options) redis.Options {

@@ -61,6 +61,7 @@ func New(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
+	server.Dialer = o.dial
 	s := &Store{opts: o, server: *server, log: o.Log.With("redis", server.Addr), state: errNotYet, done: make(chan struct{})}
 	s.life, s.stop = context.WithCancel(context.Background())
 	s.run.Store(new(string))

@@ -27,10 +27,11 @@ func TestOptionsAreChecked(t *testing.T) {
 	for in, want := range map[string]string{
 		"redis+sentinel://a:1,b:2/mymaster": "not implemented",
 		"redis+cluster://a:1":               "not implemented",
-		"http://localhost":                  "unknown scheme",
-		"localhost:6379":                    "redis://host:6379/0",
-		"redis://localhost/notanumber":      "redis://host:6379/0",
-		"redis://:s3cret@local host":        "redis://host:6379/0",
+		"http://localhost":                  "unknown kind",
+		"localhost:6379":                    "redis://HOST:PORT/DB",
+		"redis://localhost/notanumber":      "redis://HOST:PORT/DB",
+		"redis://x?max_retries=3":           "not implemented",
+		"redis://:s3cret@local host":        "redis://HOST:PORT/DB",
 	} {
 		_, err := New(Options{URL: in})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
