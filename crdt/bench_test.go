@@ -54,7 +54,7 @@ func BenchmarkTableMerge(b *testing.B) {
 				names[i] = benchName(i)
 				ids[i] = names[i].ID()
 				for _, region := range regionNames {
-					table.Merge(ids[i], names[i], benchEntry(region, 1))
+					_, _ = table.Merge(ids[i], names[i], benchEntry(region, 1))
 				}
 			}
 			b.ReportAllocs()
@@ -62,7 +62,7 @@ func BenchmarkTableMerge(b *testing.B) {
 			at := 0
 			for i := range b.N {
 				at = (at + 7919) % rows
-				table.Merge(ids[at], names[at], benchEntry("eu", uint64(i/rows+2)))
+				_, _ = table.Merge(ids[at], names[at], benchEntry("eu", uint64(i/rows+2)))
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func BenchmarkRowID(b *testing.B) {
 func BenchmarkElsewhere(b *testing.B) {
 	table, n := NewTable(1), benchName(1)
 	for _, region := range regionNames {
-		table.Merge(n.ID(), n, benchEntry(region, 1000))
+		_, _ = table.Merge(n.ID(), n, benchEntry(region, 1000))
 	}
 	id := n.ID()
 	b.ReportAllocs()

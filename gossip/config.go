@@ -88,7 +88,7 @@ func (cfg *Config) withDefaults() Config {
 	return out
 }
 
-func (cfg *Config) validate() error {
+func (cfg *Config) validateNames() error {
 	switch {
 	case cfg.Node == "" || len(cfg.Node) > maxNodeBytes:
 		return fmt.Errorf("%w: node: has %d bytes, must have 1 to %d", ErrConfig, len(cfg.Node), maxNodeBytes)
@@ -96,6 +96,15 @@ func (cfg *Config) validate() error {
 		return fmt.Errorf("%w: region: has %d bytes, must have 1 to %d", ErrConfig, len(cfg.Region), crdt.MaxRegionBytes)
 	case len(cfg.Regions) >= maxRegions:
 		return fmt.Errorf("%w: regions: there are %d, may be %d", ErrConfig, len(cfg.Regions), maxRegions-1)
+	}
+	return nil
+}
+
+func (cfg *Config) validate() error {
+	if err := cfg.validateNames(); err != nil {
+		return err
+	}
+	switch {
 	case cfg.MaxRows <= 0:
 		return fmt.Errorf("%w: quota_rows: is %d, must be at least 1", ErrConfig, cfg.MaxRows)
 	case net.ParseIP(cfg.BindAddr) == nil:

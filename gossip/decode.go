@@ -64,7 +64,10 @@ func decode(frame []byte) (*inbound, error) {
 	if err := in.readHeard(&f); err != nil {
 		return nil, err
 	}
-	return in, in.readRows(&f)
+	if err := in.readRows(&f); err != nil {
+		return nil, err
+	}
+	return in, nil
 }
 
 func checkFrame(f *wirev1.Frame) error {
@@ -79,7 +82,7 @@ func checkFrame(f *wirev1.Frame) error {
 		return fmt.Errorf("%w: %d ages, may have %d", ErrFrame, len(f.Heard), maxRegions)
 	case f.Stream == 0 || f.Sequence == 0:
 		return fmt.Errorf("%w: stream %d, sequence %d, must not be 0", ErrFrame, f.Stream, f.Sequence)
-	case f.AllRowsFor != 0 && (f.Part == 0 || f.Part > maxParts || f.Parts > maxParts || (f.Parts != 0 && f.Part != f.Parts)):
+	case f.AllRowsFor != 0 && !soundPart(f):
 		return fmt.Errorf("%w: part %d of %d, may have %d", ErrFrame, f.Part, f.Parts, maxParts)
 	}
 	for _, name := range append(f.Regions[:len(f.Regions):len(f.Regions)], f.Region) {
@@ -88,6 +91,12 @@ func checkFrame(f *wirev1.Frame) error {
 		}
 	}
 	return nil
+}
+
+// soundPart says whether a part of an answer is one of those there can be; only
+// the last knows how many there are.
+func soundPart(f *wirev1.Frame) bool {
+	return f.Part > 0 && f.Part <= maxParts && (f.Parts == 0 || f.Parts == f.Part)
 }
 
 func (in *inbound) readHeard(f *wirev1.Frame) error {

@@ -25,7 +25,7 @@ func ReadKeyring(path string) ([][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKeyring, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // nothing was written
 	return ParseKeyring(path, f)
 }
 

@@ -54,7 +54,7 @@ func (w *logWriter) Write(line []byte) (int, error) {
 		}
 	}
 	if w.allowed() {
-		w.to.Warn(text)
+		w.to.Warn("memberlist says", "line", text)
 	} else {
 		w.suppressed.Add(1)
 	}

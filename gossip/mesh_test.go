@@ -132,7 +132,7 @@ func TestThreeRegionsConverge(t *testing.T) {
 		t.Errorf("elsewhere of eu: %d, want 5", got)
 	}
 	seen := 0
-	eu.Each(func(r *crdt.Row) { seen++ })
+	eu.Each(func(*crdt.Row) { seen++ })
 	if rows := len(eu.TakeUnsaved(1000)); seen != 100 || rows != 100 {
 		t.Errorf("Each met %d rows, %d are unsaved; want 100", seen, rows)
 	}

@@ -80,7 +80,7 @@ func (e *Engine) CheckTogether(ctx context.Context, reqs []Request) []Decision {
 }
 
 func (e *Engine) plan() *plan {
-	p := e.plans.Get().(*plan)
+	p := e.plans.Get().(*plan) //nolint:forcetypeassert // New makes nothing else
 	p.reset(e.rules.Load(), e.now())
 	return p
 }

@@ -118,9 +118,9 @@ func (p *plan) reperiod(now time.Time) {
 // answer writes each request's decision.
 func (p *plan) answer(out []Decision) {
 	from := 0
-	for i, to := range p.ends {
-		out[i] = p.decision(p.parts[from:to])
-		from = to
+	for i := range out {
+		out[i] = p.decision(p.parts[from:p.ends[i]])
+		from = p.ends[i]
 	}
 }
 

@@ -43,7 +43,7 @@ func TestHTTP(t *testing.T) {
 		{"GET", "/readyz", "", 200, "ready"},
 		{"POST", "/v1/check", `{"attributes":{"api_key":"a"},"cost":"2"}`, 200, `"allowed":true`},
 		{"POST", "/v1/check", `{"attributes":{"api_key":"a"},"cost":0,"explain":true}`, 200, `"remaining":"998"`},
-		{"POST", "/v1/check", `{"atributes":{}}`, 400, "atributes"},
+		{"POST", "/v1/check", `{"attribute":{}}`, 400, "attribute"},
 		{"POST", "/v1/check", `{`, 400, "body"},
 		{"POST", "/v1/check", `{"cost":"2000000000"}`, 400, "cost"},
 		{"POST", "/v1/check-batch", `{"checks":[{},{"attributes":{"api_key":"a"},"cost":9999}]}`, 200, "REASON_COST_EXCEEDS_LIMIT"},

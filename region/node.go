@@ -88,12 +88,16 @@ func Start(ctx context.Context, opts Options) (*Node, error) {
 	steps := []func(context.Context) error{n.openSnapshot, n.openMesh, n.openStore, n.measure, n.prepareWork, n.openDoors, n.beginWork}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
-			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
-			defer cancel()
-			return nil, errors.Join(err, n.Stop(stop))
+			return nil, errors.Join(err, n.undo(ctx))
 		}
 	}
 	return n, nil
+}
+
+func (n *Node) undo(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
+	defer cancel()
+	return n.Stop(ctx)
 }
 
 // stopBudget is how long a failed start may take to undo what it began.

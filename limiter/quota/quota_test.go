@@ -58,7 +58,7 @@ func TestFitsEdges(t *testing.T) {
 
 func drawCount(t *rapid.T, label string) Count {
 	n := rapid.Int64Range(0, 5)
-	return Count{Version: uint64(n.Draw(t, label+" version")), //nolint:gosec // 0 to 5
+	return Count{Version: uint64(n.Draw(t, label+" version")),
 		Taken: n.Draw(t, label+" taken"), Returned: n.Draw(t, label+" returned")}
 }
 

@@ -107,7 +107,7 @@ func TestPrecedence(t *testing.T) {
 			continue
 		}
 		base := without([]string{"WEIR_REGION=eu", "WEIR_RULES=rules.yaml", "WEIR_REGIONS=eu=1,us=1,ap=1"}, f.env())
-		file := ""
+		var file string
 		if f.form == list {
 			file = strings.Replace(inFile(f, values[0]), `"`+values[0]+`"`, "["+values[0]+"]", 1)
 		} else {
@@ -258,7 +258,7 @@ func TestStorePasswordIsNeverShown(t *testing.T) {
 		store := rapid.SampledFrom([]string{"redis://:", "redis://user:", "rediss://user:", "user:", "redis+sentinel://u:", "x://u:"}).Draw(rt, "before") +
 			password + rapid.SampledFrom([]string{"@host:6379/0", "@host", "@host/x", "@"}).Draw(rt, "after")
 		cfg, err := load(t, nil, []string{"WEIR_REGION=eu", "WEIR_RULES=r.yaml", "WEIR_STORE=" + store}, "")
-		shown := ""
+		var shown string
 		if err != nil {
 			shown = err.Error()
 		} else {

@@ -22,6 +22,14 @@ const reportInterval = 5 * time.Second
 // show prints what a person can try, sends traffic and reports, until the
 // context ends.
 func show(ctx context.Context, opts Options, nodes []*region.Node, began time.Time) error {
+	var conns [len(regionNames)]*grpc.ClientConn
+	defer func() {
+		for _, conn := range conns {
+			if conn != nil {
+				_ = conn.Close() // its node is about to stop
+			}
+		}
+	}()
 	var clients []weirv1.QuotaServiceClient
 	var loads []*traffic
 	for i, n := range nodes {
@@ -29,7 +37,7 @@ func show(ctx context.Context, opts Options, nodes []*region.Node, began time.Ti
 		if err != nil {
 			return err
 		}
-		defer func() { _ = conn.Close() }() // its node is about to stop
+		conns[i] = conn
 		clients = append(clients, weirv1.NewQuotaServiceClient(conn))
 		loads = append(loads, &traffic{
 			client: weirv1.NewLimiterServiceClient(conn), home: i, perSecond: perSecond[i],

@@ -56,7 +56,7 @@ func (d *Decisions) Count(dec *limiter.Decision) {
 	if !ok {
 		counters, _ = d.cache.LoadOrStore(labels, d.counters(labels))
 	}
-	for _, c := range counters.([2]prometheus.Counter) {
+	for _, c := range counters.([2]prometheus.Counter) { //nolint:forcetypeassert // nothing else is stored
 		if c != nil {
 			c.Inc()
 		}

@@ -178,7 +178,7 @@ func (p *dashboardPage) do(actions ...chromedp.Action[chromedp.Void]) {
 func (p *dashboardPage) press(keys string) {
 	p.t.Helper()
 	for _, key := range keys {
-		if key == []rune(kb.Escape)[0] || key == []rune(kb.Enter)[0] || key == []rune(kb.ArrowDown)[0] {
+		if k := string(key); k == kb.Escape || k == kb.Enter || k == kb.ArrowDown {
 			p.do(chromedp.KeyEvent(string(key)))
 			continue
 		}

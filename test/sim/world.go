@@ -159,7 +159,7 @@ func (e events) Less(i, j int) bool {
 	return e[i].at < e[j].at || (e[i].at == e[j].at && e[i].seq < e[j].seq)
 }
 func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) } //nolint:forcetypeassert // container/heap hands back what at pushed
 func (e *events) Pop() any {
 	last := (*e)[len(*e)-1]
 	*e = (*e)[:len(*e)-1]
@@ -183,7 +183,7 @@ func (w *world) every(interval time.Duration, what string, do func()) {
 
 func (w *world) runUntil(end time.Duration) {
 	for w.violated == nil && len(w.queue) > 0 && w.queue[0].at <= end {
-		e := heap.Pop(&w.queue).(event)
+		e := heap.Pop(&w.queue).(event) //nolint:forcetypeassert // see Push
 		w.now = e.at
 		w.note("%v %s", e.at, e.what)
 		w.report.Events++

@@ -52,7 +52,7 @@ func Run(t *testing.T, path string, got func(t *testing.T, input string) string)
 func File(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
