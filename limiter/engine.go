@@ -26,7 +26,11 @@ type Engine struct {
 // to name a quota's period; the store's clock decides.
 func NewEngine(rules *rule.Set, s store.Store, l Ledger, now func() time.Time) *Engine {
 	e := &Engine{store: s, ledger: l, now: now}
-	e.plans.New = func() any { return new(plan) }
+	e.plans.New = func() any {
+		p := new(plan)
+		p.alone[0] = p
+		return p
+	}
 	e.rules.Store(rules)
 	return e
 }
@@ -43,7 +47,7 @@ func (e *Engine) Check(ctx context.Context, req *Request) Decision {
 	var d [1]Decision
 	p := e.plan()
 	p.add(req)
-	e.decide(ctx, []*plan{p})
+	e.decide(ctx, p.alone[:])
 	p.answer(d[:])
 	e.release(p)
 	return d[0]
@@ -73,7 +77,7 @@ func (e *Engine) CheckTogether(ctx context.Context, reqs []Request) []Decision {
 	for i := range reqs {
 		p.add(&reqs[i])
 	}
-	e.decide(ctx, []*plan{p})
+	e.decide(ctx, p.alone[:])
 	p.answer(answers)
 	e.release(p)
 	return answers
@@ -119,9 +123,9 @@ func undecided(plans []*plan) (again []*plan) {
 	return again
 }
 
+// ask asks the store once for all plans; there is at least one.
 func (e *Engine) ask(ctx context.Context, plans []*plan) {
-	var few [8]*store.Call
-	calls := few[:0]
+	calls := plans[0].calls[:0] // room that the pool keeps
 	for _, p := range plans {
 		if !p.asked() {
 			continue
@@ -133,6 +137,7 @@ func (e *Engine) ask(ctx context.Context, plans []*plan) {
 		}
 		calls = append(calls, &p.call)
 	}
+	plans[0].calls = calls
 	if len(calls) == 0 {
 		return
 	}

@@ -16,6 +16,8 @@ type plan struct {
 	parts []part
 	ends  []int // parts[ends[i-1]:ends[i]] belong to request i
 
+	alone   [1]*plan      // the plan itself, as the engine decides lists of plans
+	calls   []*store.Call // room for the engine
 	matched []*rule.Rule
 	id      identity
 }
@@ -42,6 +44,7 @@ func (p *plan) reset(rules *rule.Set, now time.Time) {
 func (p *plan) forget() {
 	clear(p.call.Quotas)
 	clear(p.parts)
+	clear(p.calls[:cap(p.calls)])
 	p.rules = nil
 }
 
