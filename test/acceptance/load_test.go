@@ -159,7 +159,7 @@ func (l *load) waitAnswers(t *testing.T, more int64) {
 	before, _ := l.total()
 	eventually(t, 30*time.Second, "clients are answered", func(context.Context) error {
 		if now, _ := l.total(); now < before+more {
-			return fmt.Errorf("%d answers so far", now-before)
+			return fmt.Errorf("%d answers so far, failed: %v", now-before, l.errors())
 		}
 		return nil
 	})
