@@ -95,10 +95,10 @@ func (s *Store) decideAll(c *store.Call) {
 // cannot wait for each other. It returns them, in list if they fit.
 func (s *Store) lock(c *store.Call, list []uint16) []uint16 {
 	for i := range c.Buckets {
-		list = append(list, uint16(s.hash(&c.Buckets[i].ID)%shards)) //nolint:gosec // below shards
+		list = append(list, uint16(s.hash(&c.Buckets[i].ID)%shards))
 	}
 	for i := range c.Quotas {
-		list = append(list, uint16(s.hash(&c.Quotas[i].ID)%shards)) //nolint:gosec // below shards
+		list = append(list, uint16(s.hash(&c.Quotas[i].ID)%shards))
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)

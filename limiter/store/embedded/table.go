@@ -26,7 +26,7 @@ type table struct {
 // the shard.
 func (t *table) home(hash uint64) int {
 	hi, _ := bits.Mul64(hash, uint64(len(t.slots)))
-	return int(hi) //nolint:gosec // below len(t.slots)
+	return int(hi)
 }
 
 func (t *table) next(i int) int {

@@ -110,7 +110,7 @@ func parseEntry(field, value string) (store.Entry, error) {
 	if err != nil {
 		return store.Entry{}, fmt.Errorf("entry %.80q: returned: %w", value, err)
 	}
-	return store.Entry{Reign: reign, Version: version, Taken: int64(taken), Returned: int64(returned)}, nil //nolint:gosec // below 2^54
+	return store.Entry{Reign: reign, Version: version, Taken: int64(taken), Returned: int64(returned)}, nil
 }
 
 // reignDigits is how many hex digits a reign is written in.

@@ -69,7 +69,7 @@ func (s *Store) pausing() error {
 // both speak of the same server.
 func openOver(ctx context.Context, control *redis.Client) (run string, inForce []string, err error) {
 	conn := control.Conn()
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // its errors are those of what it carried
 	if run, err = serverRun(ctx, conn); err != nil {
 		return "", nil, err
 	}

@@ -167,13 +167,11 @@ func (r *request) decode(reply []int64) error {
 		return fmt.Errorf("reply of %d numbers: want 2 or more", len(reply))
 	}
 	c.NowUs = reply[1]
-	c.Status = store.Status(reply[0]) //nolint:gosec // looked at below
-	switch c.Status {
-	case store.WrongPeriod, store.WrongReign:
-		return nil
-	case store.Allowed, store.Denied:
-	default:
+	if reply[0] < int64(store.Allowed) || reply[0] > int64(store.WrongReign) {
 		return fmt.Errorf("reply has status %d: want 1 to 4", reply[0])
+	}
+	if c.Status = store.Status(reply[0]); c.Status == store.WrongPeriod || c.Status == store.WrongReign {
+		return nil
 	}
 	if want := 2 + 3*len(c.Buckets) + 5*len(c.Quotas); len(reply) != want {
 		return fmt.Errorf("reply of %d numbers: want %d", len(reply), want)
@@ -189,7 +187,7 @@ func (r *request) decode(reply []int64) error {
 		t := &c.Quotas[i]
 		t.Reign = r.reigns[i].nonce
 		t.Fits, t.Full = reply[0] == 1, false
-		t.Entry = store.Entry{Reign: t.Reign, Version: uint64(reply[1]), Taken: reply[2], Returned: reply[3]} //nolint:gosec // the script's versions only grow from 0
+		t.Entry = store.Entry{Reign: t.Reign, Version: uint64(reply[1]), Taken: reply[2], Returned: reply[3]}
 		t.RegionNet = reply[4]
 		reply = reply[5:]
 	}

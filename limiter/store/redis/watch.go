@@ -64,7 +64,7 @@ func (s *Store) watch() {
 
 // jitter is d, give or take a fourth, so that nodes do not come all at once.
 func jitter(d time.Duration) time.Duration {
-	return d*3/4 + rand.N(d/2) //nolint:gosec // no secret
+	return d*3/4 + rand.N(d/2)
 }
 
 // look asks the server who it is, opens the reign if that changed, and reads

@@ -99,17 +99,23 @@ func compare(t *rapid.T, got, want *store.Call) {
 		return
 	}
 	for i := range want.Buckets {
-		g, w := got.Buckets[i], want.Buckets[i]
-		// Of a full bucket it does not matter whether its state was dropped.
-		same := g.State == w.State || g.State.FullAtUs <= got.NowUs && w.State.FullAtUs <= got.NowUs
-		if !same || g.Fits != w.Fits || g.Full {
-			t.Fatalf("bucket %d: %+v, want %+v", i, g, w)
-		}
+		compareBucket(t, &got.Buckets[i], &want.Buckets[i], got.NowUs)
 	}
 	for i := range want.Quotas {
-		g, w := got.Quotas[i], want.Quotas[i]
-		if g.Entry != w.Entry || g.RegionNet != w.RegionNet || g.Fits != w.Fits || g.Full || g.Reign != w.Reign {
-			t.Fatalf("quota %d: %+v, want %+v", i, g, w)
-		}
+		compareQuota(t, &got.Quotas[i], &want.Quotas[i])
+	}
+}
+
+func compareBucket(t *rapid.T, got, want *store.BucketTake, nowUs int64) {
+	// Of a full bucket it does not matter whether its state was dropped.
+	same := got.State == want.State || got.State.FullAtUs <= nowUs && want.State.FullAtUs <= nowUs
+	if !same || got.Fits != want.Fits || got.Full {
+		t.Fatalf("bucket: %+v, want %+v", got, want)
+	}
+}
+
+func compareQuota(t *rapid.T, got, want *store.QuotaTake) {
+	if got.Entry != want.Entry || got.RegionNet != want.RegionNet || got.Fits != want.Fits || got.Full || got.Reign != want.Reign {
+		t.Fatalf("quota: %+v, want %+v", got, want)
 	}
 }

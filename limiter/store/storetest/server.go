@@ -24,7 +24,7 @@ type Server struct {
 	args []string
 	cmd  *exec.Cmd
 	log  *bytes.Buffer
-	done chan error
+	done chan struct{} // closed when the process has ended
 }
 
 // StartServer starts redis-server with these arguments after the usual ones
@@ -60,7 +60,10 @@ func NewServer(dir string, args ...string) (*Server, error) {
 		return nil, err
 	}
 	s.URL = "redis://" + s.Addr + "/0"
-	return s, s.Start()
+	if err := s.Start(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Start starts the server, again on the same port after Kill, and returns once
@@ -74,16 +77,19 @@ func (s *Server) Start() error {
 	if err := s.cmd.Start(); err != nil {
 		return fmt.Errorf("start redis-server: %w", err)
 	}
-	s.done = make(chan error, 1)
-	go func(cmd *exec.Cmd, done chan<- error) { done <- cmd.Wait() }(s.cmd, s.done)
+	s.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan<- struct{}) {
+		_ = cmd.Wait() // killed, it says; what went wrong before is in the log
+		close(done)
+	}(s.cmd, s.done)
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		if s.answers() {
 			return nil
 		}
 		select {
-		case err := <-s.done:
+		case <-s.done:
 			s.cmd = nil
-			return fmt.Errorf("redis-server ended: %w: %s", err, s.log)
+			return fmt.Errorf("redis-server ended: %s", s.log)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -96,7 +102,7 @@ func (s *Server) answers() bool {
 	if err != nil {
 		return false
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(time.Second))
 	if _, err := c.Write([]byte("PING\r\n")); err != nil {
 		return false

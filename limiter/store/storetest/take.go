@@ -18,7 +18,7 @@ var made atomic.Uint64
 func NewID() (store.ID, uint16) {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], made.Add(1))
-	binary.BigEndian.PutUint64(b[8:], uint64(time.Now().UnixNano())) //nolint:gosec // any number does
+	binary.BigEndian.PutUint64(b[8:], uint64(time.Now().UnixNano()))
 	sum := sha256.Sum256(b[:])
 	return store.ID(sum[:16]), binary.BigEndian.Uint16(sum[16:]) % store.Tags
 }
