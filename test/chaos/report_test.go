@@ -1,0 +1,119 @@
+package chaos
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// reportPath is CHAOS_REPORT, or bin/chaos-report.md where bin is, or a file
+// among the temporary ones.
+func reportPath() string {
+	if path := os.Getenv("CHAOS_REPORT"); path != "" {
+		return path
+	}
+	const bin = "../../bin"
+	if _, err := os.Stat(bin); err == nil {
+		return filepath.Join(bin, "chaos-report.md")
+	}
+	return filepath.Join(os.TempDir(), "chaos-report.md")
+}
+
+// report is the run for a person to read, in Markdown.
+func (c *course) report() string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	say("# Three regions under faults\n")
+	problems := 0
+	for _, s := range c.steps {
+		problems += len(s.problems)
+	}
+	verdict := "Everything held."
+	if problems > 0 {
+		verdict = fmt.Sprintf("**%d problems**, see below.", problems)
+	}
+	looks, lag := c.monitor.summary()
+	say("%s %d steps in %v; `SEED=%d` replays the faults.", verdict, len(c.steps), time.Since(c.began).Round(time.Second), c.seed)
+	say("Each region has a Redis server and %d nodes, and %d clients that call all the time.\n", nodesPerRegion, clientsPerRegion)
+	c.reportSteps(say)
+	c.reportClients(say)
+	c.reportUnits(say)
+	say("The nodes were read %d times meanwhile. While nothing was broken, what a region\nhad counted showed at all nodes of all regions within %v at most (read every %v).", looks, round(lag), monitorInterval)
+	for _, s := range c.steps {
+		for _, p := range s.problems {
+			say("\n**Step %d, %s, %s**: %s", s.number, s.fault.name, s.fault.where, p)
+		}
+	}
+	return b.String()
+}
+
+func (c *course) reportSteps(say func(string, ...any)) {
+	say("## Steps\n")
+	say("| # | at | fault | where | lasted | cut off shown after | mended in | in touch after | equal under load after | exact after the last answer | may be forgotten | forgotten |")
+	say("|--:|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+	for _, s := range c.steps {
+		cutOff := "–"
+		if s.cutOff > 0 {
+			cutOff = round(s.cutOff)
+		}
+		say("| %d | %s | %s | %s | %s | %s | %s | %s | %s | %s | %d | %d |", s.number, round(s.began), s.fault.name, strings.ReplaceAll(s.fault.where, "|", `\|`),
+			round(s.held), cutOff, round(s.mended), round(s.touch), round(s.equal), round(s.exact), s.mayBeForgotten, s.forgotten)
+	}
+	say("\nTimes of mending include starting what was killed until it served; \"after\" counts")
+	say("from then on. Forgotten are units that were allowed.\n")
+}
+
+func (c *course) reportClients(say func(string, ...any)) {
+	say("## What clients met\n")
+	head, rule := "| # |", "|--:|"
+	for _, r := range c.world.regions {
+		head += fmt.Sprintf(" %s admitted | denied | no store | failed | slowest | Redis slow |", r.name)
+		rule += "--:|--:|--:|--:|--:|--:|"
+	}
+	say("%s\n%s", head, rule)
+	for _, s := range c.steps {
+		line := fmt.Sprintf("| %d |", s.number)
+		for _, o := range s.regions {
+			line += fmt.Sprintf(" %d | %d | %d | %d | %s | %d of %d |", o.allowed, o.denied, o.away, o.failed, round(o.latency), o.pulse.slow, o.pulse.asked)
+		}
+		say("%s", line)
+	}
+	say("\nNo store: denied because Redis did not answer within 50 ms. Redis slow: how often")
+	say("the test itself, asking Redis every %v, waited over %v: then the machine was", pulseInterval, slowPulse)
+	say("busy with other things.\n")
+}
+
+func (c *course) reportUnits(say func(string, ...any)) {
+	say("## Units\n")
+	say("| region | acknowledged | answer lost | shown by every node |")
+	say("|---|--:|--:|--:|")
+	for _, r := range c.world.regions {
+		var shown int64
+		for part, n := range c.shown {
+			if part.region == r.name {
+				shown += n
+			}
+		}
+		sum := c.sums[r.name]
+		say("| %s | %d | %d | %d |", r.name, sum.acknowledged, sum.unresolved, shown)
+	}
+	say("")
+	c.reportUsedUp(say)
+}
+
+// reportUsedUp tells how far regions that could not hear each other passed the
+// quota that the clients use up; nothing bounds it yet.
+func (c *course) reportUsedUp(say func(string, ...any)) {
+	say("| team's quota of %d, overshoot unbounded | used by all regions |\n|---|--:|", teamQuota)
+	used := c.teams()
+	for _, key := range slices.Sorted(maps.Keys(used)) {
+		say("| %s | %d |", key, used[key])
+	}
+	say("")
+}
+
+func round(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
