@@ -10,14 +10,20 @@ import (
 	weirv1 "weir/proto/weir/v1"
 )
 
-// tally is what clients know of what must have been counted: units of calls
-// that were answered, and units of calls that never were and may count or not.
+// tally is what clients know of what must have been counted, in units by key.
 type tally struct {
-	mu           sync.Mutex
+	mu sync.Mutex
+	// Calls that were allowed: these are counted.
 	acknowledged map[string]int64
-	unsettled    map[string]int64
-	answers      []answer
-	errs         []error
+	// Calls under way, that failed, or that were denied because the store did
+	// not answer in time: each may be counted or not.
+	unsettled map[string]int64
+	// Those of the unsettled that were denied.
+	unavailable map[string]int64
+
+	answers   []answer
+	errs      []error
+	durations []time.Duration
 }
 
 // answer is one acknowledged unit.
@@ -27,7 +33,7 @@ type answer struct {
 }
 
 func newTally() *tally {
-	return &tally{acknowledged: map[string]int64{}, unsettled: map[string]int64{}}
+	return &tally{acknowledged: map[string]int64{}, unsettled: map[string]int64{}, unavailable: map[string]int64{}}
 }
 
 // begin notes a call before it is made.
@@ -37,8 +43,7 @@ func (l *tally) begin(key string) {
 	l.unsettled[key]++
 }
 
-// end notes how a call ended. Only an allow is settled: a call that failed may
-// have been counted, and so may one whose store did not answer in time.
+// end notes how a call ended. Only an allow is settled.
 func (l *tally) end(key string, out *weirv1.CheckResponse, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +54,9 @@ func (l *tally) end(key string, out *weirv1.CheckResponse, err error) {
 		l.unsettled[key]--
 		l.acknowledged[key]++
 		l.answers = append(l.answers, answer{key, time.Now()})
-	case out.Reason != weirv1.Reason_REASON_STORE_UNAVAILABLE:
+	case out.Reason == weirv1.Reason_REASON_STORE_UNAVAILABLE:
+		l.unavailable[key]++
+	default:
 		l.errs = append(l.errs, fmt.Errorf("%s: denied with %v", key, out.Reason))
 	}
 }
@@ -83,6 +90,21 @@ func (l *tally) explains(counts map[string]int64) error {
 		}
 	}
 	return nil
+}
+
+// took notes how long a call took.
+func (l *tally) took(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.durations = append(l.durations, d)
+}
+
+// answered is the tally without calls that failed: as if those cannot have been
+// counted.
+func (l *tally) answered() *tally {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return &tally{acknowledged: l.acknowledged, unsettled: l.unavailable}
 }
 
 // before is what had been acknowledged at an instant.

@@ -61,6 +61,7 @@ func TestSeries(t *testing.T) {
 			n := startNode(t, startStore(t, kind), seriesRules)
 			c := dial(t, n)
 			distinctKeys(t, c, 0, 1)
+			c.check(t, 11, map[string]string{"ip": "198.18.0.0", "path": "/"}) // a denial by address
 			before := series(t, n)
 			distinctKeys(t, c, 1, manySeries())
 			after := series(t, n)

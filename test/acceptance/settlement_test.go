@@ -51,43 +51,69 @@ func TestSettlement(t *testing.T) {
 	}
 }
 
+const (
+	settleChecks    = 600
+	settleBurst     = 500
+	settlePerSecond = 100
+)
+
 // settle sends 600 checks at once and says when the last was answered. Nothing
-// was asked of the key for 5 s or ever.
+// was asked of the key for 5 s or ever. Where the machine was too busy for the
+// store to answer each in its 50 ms, it waits until the bucket is full and does
+// it again.
 func settle(t *testing.T, clients []*client) (lastAnswer time.Time) {
 	t.Helper()
-	const checks, burst, perSecond = 600, 500, 100
 	for _, c := range clients {
 		c.check(t, 0, charge("merchant")) // the connection is there, nothing is counted
 	}
-	answers := make([]*weirv1.CheckResponse, checks)
-	errs := make([]error, checks)
+	for range 20 {
+		decided := settleOnce(t, clients)
+		lastAnswer = time.Now()
+		if decided {
+			return lastAnswer
+		}
+		pause(t, 5*time.Second)
+	}
+	t.Fatal("the store never answered every check in time")
+	return lastAnswer
+}
+
+// settleOnce says whether the store decided every check.
+func settleOnce(t *testing.T, clients []*client) (decided bool) {
+	t.Helper()
+	answers := make([]*weirv1.CheckResponse, settleChecks)
+	errs := make([]error, settleChecks)
 	began := time.Now()
 	var calls sync.WaitGroup
-	for i := range checks {
+	for i := range answers {
 		calls.Go(func() {
 			answers[i], errs[i] = clients[i%len(clients)].Check(t.Context(), &weirv1.CheckRequest{Attributes: charge("merchant")})
 		})
 	}
 	calls.Wait()
 	took := time.Since(began)
-	passed := 0
+	passed, unavailable := 0, 0
 	for i, out := range answers {
-		if errs[i] != nil {
+		switch {
+		case errs[i] != nil:
 			t.Fatal(errs[i])
-		}
-		if err := sound(out, burst, perSecond); err != nil {
-			t.Error(err)
-		}
-		if out.Allowed {
+		case out.Reason == weirv1.Reason_REASON_STORE_UNAVAILABLE:
+			unavailable++
+			continue
+		case out.Allowed:
 			passed++
 		}
+		if err := sound(out, settleBurst, settlePerSecond); err != nil {
+			t.Error(err)
+		}
 	}
-	refilled := int(took.Seconds() * perSecond)
-	if passed < burst || passed > burst+refilled {
-		t.Errorf("%d of %d passed in %v, want %d and at most %d more", passed, checks, took, burst, refilled)
+	refilled := int(took.Seconds() * settlePerSecond)
+	t.Logf("%d of %d passed in %d ms, in which %d may have refilled; the store was late for %d",
+		passed, settleChecks, took.Milliseconds(), refilled, unavailable)
+	if passed > settleBurst+refilled || unavailable == 0 && passed < settleBurst {
+		t.Errorf("want %d and at most %d more", settleBurst, refilled)
 	}
-	t.Logf("%d of %d passed in %d ms, in which %d may have refilled", passed, checks, took.Milliseconds(), refilled)
-	return time.Now()
+	return unavailable == 0
 }
 
 // sound says whether an answer's numbers can stand beside each other.
