@@ -97,15 +97,23 @@ func (c *Core) PeerUp(p Peer) bool {
 	return true
 }
 
-// PeerDown removes a peer.
+// PeerDown removes a peer. What others told it alone, of all in this region, may
+// have gone with it: this node asks every other peer for its rows.
 func (c *Core) PeerDown(name string) {
-	if c.byName[name] == nil {
+	gone := c.byName[name]
+	if gone == nil {
 		return
 	}
 	delete(c.byName, name)
 	c.peers = slices.DeleteFunc(c.peers, func(p *peer) bool { return p.Name == name })
 	c.order = c.order[:len(c.peers)]
 	c.answerTurn = 0
+	if gone.Region != c.region {
+		return
+	}
+	for _, p := range c.peers {
+		p.ask.due = true
+	}
 }
 
 func (c *Core) newStream() outStream {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -537,5 +538,35 @@ func TestWithoutPeersNewsDoesNotPileUp(t *testing.T) {
 	core.Tick(0, testNowUnix)
 	if core.dirty.len() != 0 {
 		t.Fatal("news is kept for nobody")
+	}
+}
+
+// TestWhatWentWithANodeIsAskedFor: of a region's nodes one alone is told the
+// news, and it goes before it can pass it on.
+func TestWhatWentWithANodeIsAskedFor(t *testing.T) {
+	c := newCluster(t, Peer{"us-1", "us"}, Peer{"eu-1", "eu"}, Peer{"eu-2", "eu"})
+	c.ticks(20)
+	c.drop = func(from string, _ Message) bool { return from == "eu-1" }
+	for i := range 20 { // chance chooses eu-1 for some
+		c.cores["us-1"].Record(testName(strconv.Itoa(i)), testEntry("us", 1))
+		c.tick()
+	}
+	missing := 0
+	for i := range 20 {
+		if c.value("eu-2", strconv.Itoa(i)) == 0 {
+			missing++
+		}
+	}
+	if missing == 0 {
+		t.Fatal("eu-2 heard everything: the test shows nothing")
+	}
+	c.names = []string{"us-1", "eu-2"}
+	delete(c.cores, "eu-1")
+	for _, name := range c.names {
+		c.cores[name].PeerDown("eu-1")
+	}
+	c.ticks(10)
+	for i := range 20 {
+		c.wantEverywhere(strconv.Itoa(i), 1)
 	}
 }

@@ -16,7 +16,8 @@
 //     another are numbered; a gap that does not close, or a new stream of
 //     frames from a node one already heard, means that something was lost, and
 //     the receiver asks that node for all rows. It asks every peer when it
-//     appears, too. There is no other repair.
+//     appears, and all others when a node of its own region goes: what they told
+//     that node alone went with it. There is no other repair.
 //   - An answer goes out in parts, paced by what the receiver takes.
 //   - Every peer gets a frame twice a second, also when there is no news. Frames
 //     carry, for every region, the age of the newest state heard of it. Ages are
