@@ -137,10 +137,11 @@ func (w *world) checkAges(n *node) {
 func (w *world) agreed() bool { return w.disagreement() == "" }
 
 func (w *world) disagreement() string {
-	first := w.state(w.nodes[0])
-	for _, n := range w.nodes[1:] {
+	nodes := w.living()
+	first := w.state(nodes[0])
+	for _, n := range nodes[1:] {
 		if s := w.state(n); !maps.Equal(first, s) {
-			return fmt.Sprintf("%s has %s, %s has %s", w.nodes[0].name, show(first), n.name, show(s))
+			return fmt.Sprintf("%s has %s, %s has %s", nodes[0].name, show(first), n.name, show(s))
 		}
 	}
 	for k, must := range w.ledger.must {
@@ -179,7 +180,7 @@ func (w *world) checkEnd() {
 			w.checkSums(name, region)
 		}
 	}
-	for _, n := range w.nodes {
+	for _, n := range w.living() {
 		if !n.core.FirstSync() {
 			w.violate("sync", "%s never got a whole answer", n.name)
 		}
@@ -211,7 +212,7 @@ func (w *world) checkSums(name crdt.RowName, region string) {
 		add(&high, k, e)
 	}
 	w.report.Counted += high.Taken
-	for _, n := range w.nodes {
+	for _, n := range w.living() {
 		var row crdt.Row
 		n.core.Row(name.ID(), &row)
 		taken, returned := row.Region(region)

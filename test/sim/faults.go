@@ -1,10 +1,14 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"weir/crdt"
+)
 
 // fault breaks or mends something, again and again.
 func (w *world) fault() {
-	if w.healing {
+	if w.calming {
 		return
 	}
 	w.at(w.faultGap(), "fault", w.fault)
@@ -25,7 +29,11 @@ func (w *world) fault() {
 	case 5, 6:
 		w.mend()
 	case 7, 8:
-		w.crashAndRestart(n)
+		if w.chance(0.1) && w.mayBury(n) {
+			w.bury(n)
+		} else {
+			w.crashAndRestart(n)
+		}
 	case 9:
 		if w.chance(0.5) {
 			w.note("  store of %s wiped", region)
@@ -81,10 +89,38 @@ func (w *world) crashAndRestart(n *node) {
 	w.crash(n)
 	life := n.life
 	w.at(w.between(50*time.Millisecond, 6*time.Second), "restart "+n.name, func() {
-		if n.core == nil && n.life == life {
+		if n.core == nil && n.life == life && !n.buried {
 			w.start(n)
 		}
 	})
+}
+
+// mayBury says whether the region keeps a node without this one.
+func (w *world) mayBury(n *node) bool {
+	for _, m := range w.nodes {
+		if m != n && m.region == n.region && !m.buried {
+			return !n.buried
+		}
+	}
+	return false
+}
+
+// bury ends a node for good: neither it nor its disk comes back.
+func (w *world) bury(n *node) {
+	w.note("  %s is gone for good", n.name)
+	n.buried, n.core = true, nil
+	n.disk, n.oldDisk = map[crdt.RowName]*crdt.Row{}, map[crdt.RowName]*crdt.Row{}
+	w.forget()
+}
+
+// living are the nodes that are not buried.
+func (w *world) living() (nodes []*node) {
+	for _, n := range w.nodes {
+		if !n.buried {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
 }
 
 // noteSilence keeps since when each region has had no way out.
@@ -106,15 +142,28 @@ func (w *world) noteSilence() {
 	}
 }
 
-// heal ends all faults and lets every node live; then nothing is counted any
-// more.
-func (w *world) heal() {
-	w.healing = true
+// buryOne ends a node when all is well: the last news of others may have reached
+// it alone.
+func (w *world) buryOne() {
+	if n := w.nodes[w.rand.IntN(len(w.nodes))]; w.mayBury(n) {
+		w.bury(n)
+	}
+}
+
+// calm ends all faults and lets every node live.
+func (w *world) calm() {
+	w.calming = true
 	w.net.calm()
-	for _, n := range w.nodes {
+	for _, n := range w.living() {
 		if n.core == nil {
 			w.start(n)
 		}
 	}
+}
+
+// heal calms, and then nothing is counted any more.
+func (w *world) heal() {
+	w.calm()
+	w.healing = true
 	w.reconcile()
 }

@@ -16,7 +16,7 @@ var mutants = []struct {
 	checkers []string // any of which may be the first to see it
 }{
 	{Mutant{Name: "merge by sum", OwnNumbers: true, Frame: mergeBySum}, []string{"ledger", "converge", "grow"}},
-	{Mutant{Name: "scalar maximum of P per region", OwnNumbers: true, Record: scalarRecord, Frame: scalarFrame}, []string{"ledger"}},
+	{Mutant{Name: "scalar maximum of P per region", OwnNumbers: true, Record: scalarRecord, Frame: scalarFrame}, []string{"ledger", "grow"}},
 	{Mutant{Name: "last message wins", Frame: lastMessageWins}, []string{"invented", "grow"}},
 	{Mutant{Name: "requests for all rows are dropped", Frame: dropWant}, []string{"converge", "sync"}},
 	{Mutant{Name: "the younger age is believed", Frame: forgeStamps()}, []string{"ages"}},

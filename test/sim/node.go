@@ -25,6 +25,8 @@ type node struct {
 
 	disk, oldDisk map[crdt.RowName]*crdt.Row
 
+	buried bool // gone for good
+
 	// up is its view of the members; away, since when a member has not been
 	// reachable.
 	up   map[string]bool
@@ -125,7 +127,7 @@ func (w *world) membership(n *node) {
 			n.setUp(m, true)
 		case reachable:
 			delete(n.away, m.name)
-			if !w.healing && w.chance(0.003) {
+			if !w.calming && w.chance(0.003) {
 				n.setUp(m, false)
 			}
 		case n.up[m.name]:

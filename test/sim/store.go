@@ -75,11 +75,13 @@ func (w *world) record(n *node, name crdt.RowName, e crdt.Entry) {
 // reconcile tells a node of each region all its store holds, as nodes do
 // slowly all the time.
 func (w *world) reconcile() {
-	for _, n := range w.nodes {
+	told := map[string]bool{}
+	for _, n := range w.living() {
 		for _, name := range w.rows {
-			if e, ok := w.stores[n.region].rows[name]; ok && n.name == n.region+"-1" {
+			if e, ok := w.stores[n.region].rows[name]; ok && !told[n.region] {
 				w.record(n, name, e)
 			}
 		}
+		told[n.region] = true
 	}
 }

@@ -16,7 +16,10 @@ import (
 const (
 	baseUnix = 1_790_000_000
 	// healBound is how long after the last fault nodes may differ.
-	healBound    = 5 * time.Second
+	healBound = 5 * time.Second
+	// burialBound is how long after that it may take to notice that a node has
+	// gone for good, and to ask for what went with it.
+	burialBound  = 12 * time.Second
 	nodesPerArea = 2
 )
 
@@ -78,7 +81,8 @@ type world struct {
 	ledger ledger
 	rows   []crdt.RowName
 
-	healing  bool
+	calming  bool // no fault begins any more
+	healing  bool // and nothing is counted
 	violated *Violation
 }
 
@@ -92,9 +96,14 @@ func Run(opt Options) (Report, error) {
 		ledger: newLedger(),
 	}
 	w.build()
-	faultsEnd := w.between(5*time.Second, 20*time.Second)
-	w.at(faultsEnd, "heal", w.heal)
-	w.runUntil(faultsEnd)
+	end := w.between(5*time.Second, 20*time.Second)
+	if w.chance(0.5) {
+		w.at(end, "calm", w.calm)
+		end += w.between(4*time.Second, 8*time.Second)
+		w.at(end-1, "last loss", w.buryOne)
+	}
+	w.at(end, "heal", w.heal)
+	w.runUntil(end)
 	w.settle()
 	w.report.Trace = w.trace.Sum64()
 	if w.violated != nil {
@@ -128,10 +137,13 @@ func (w *world) build() {
 
 // settle runs on until all nodes agree, or the bound has passed.
 func (w *world) settle() {
-	healed := w.now
+	healed, bound := w.now, healBound
+	if len(w.living()) < len(w.nodes) {
+		bound += burialBound
+	}
 	for w.violated == nil && !w.agreed() {
-		if w.now-healed > healBound {
-			w.violate("converge", "%v after healing: %s", healBound, w.disagreement())
+		if w.now-healed > bound {
+			w.violate("converge", "%v after healing: %s", bound, w.disagreement())
 			return
 		}
 		w.runUntil(w.now + 100*time.Millisecond)
