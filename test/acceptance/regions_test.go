@@ -55,6 +55,16 @@ func startAll(t *testing.T, nodes []*node) {
 	}
 }
 
+// end ends what would else run until the test is over.
+func end(nodes []*node, servers []*redisServer) {
+	for _, n := range nodes {
+		n.process.kill()
+	}
+	for _, r := range servers {
+		r.kill()
+	}
+}
+
 // agree waits until every node reports exactly these counts, and no others.
 func agree(t *testing.T, nodes []*node, want map[string]int64) {
 	t.Helper()
