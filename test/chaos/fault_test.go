@@ -11,6 +11,7 @@ import (
 // fault is something that breaks and is mended.
 type fault struct {
 	name, where string
+	calm        bool // nothing breaks
 	// hurt are the nodes whose clients may meet errors; all others may not.
 	hurt []*node
 	// hold is how long it lasts at least; a region that cannot be heard is

@@ -88,16 +88,18 @@ func (m *monitor) checkLag(views []view) {
 		return
 	}
 	now := time.Now()
-	for len(m.floors) > 0 && behind(views, m.floors[0].parts) == "" {
-		m.floors = m.floors[1:]
-	}
-	if len(m.floors) > 0 {
+	for len(m.floors) > 0 {
 		lag := now.Sub(m.floors[0].at)
 		m.lag = max(m.lag, lag)
+		if behind(views, m.floors[0].parts) == "" {
+			m.floors = m.floors[1:]
+			continue
+		}
 		if lag > maxLag && m.calm.Load() == calm {
 			m.problem("nothing is broken, yet after %v: %s", lag.Round(time.Millisecond), behind(views, m.floors[0].parts))
 			m.floors = nil
 		}
+		break
 	}
 	m.floors = append(m.floors, floor{now, own(views)})
 }

@@ -42,7 +42,7 @@ func (c *course) report() string {
 	c.reportSteps(say)
 	c.reportClients(say)
 	c.reportUnits(say)
-	say("The nodes were read %d times meanwhile. While nothing was broken, what a region\nhad counted showed at all nodes of all regions within %v at most (read every %v).", looks, round(lag), monitorInterval)
+	say("The nodes were read %d times meanwhile. In steps without a fault, what a region\nhad counted showed at all nodes of all regions within %v at most (read every %v).", looks, round(lag), monitorInterval)
 	for _, s := range c.steps {
 		for _, p := range s.problems {
 			say("\n**Step %d, %s, %s**: %s", s.number, s.fault.name, s.fault.where, p)

@@ -60,13 +60,12 @@ func (c *course) step(ctx context.Context, number int, f *fault) *step {
 	for _, r := range c.world.regions {
 		s.pulses = append(s.pulses, r.redis.pulse.beats())
 	}
-	c.monitor.setCalm(false)
+	c.monitor.setCalm(f.calm)
 	err := c.endure(ctx, s)
 	if err == nil {
 		err = c.recover(ctx, s)
 	}
 	if err == nil {
-		c.monitor.setCalm(true)
 		err = c.settle(ctx, s)
 	}
 	if err != nil {
