@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,7 +23,7 @@ const (
 	// member bears it: it may be one that leads to a member by another name.
 	joinAgain = 30 * time.Second
 	// joinAtOnce bounds the addresses tried at the same time.
-	joinAtOnce = 4
+	joinAtOnce = 32
 	// For so long after somebody took this node's name for another's, members
 	// are joined again although they are members here.
 	unsettledFor = 5 * time.Second
@@ -200,22 +201,40 @@ func (m *Mesh) joinLoop(ctx context.Context) {
 	}
 }
 
+// joinMissing tries every address at once: a silent one takes seconds, and must
+// not keep the node from a peer that answers.
 func (m *Mesh) joinMissing(ctx context.Context) {
 	var g errgroup.Group
 	g.SetLimit(joinAtOnce)
-	for _, a := range m.joiner.configured {
-		g.Go(func() error {
-			m.joinResolved(ctx, a)
-			return nil
-		})
-	}
-	for _, addr := range m.tryAddrs(time.Now()) {
+	addrs := append(m.resolveAll(ctx), m.tryAddrs(time.Now())...)
+	slices.Sort(addrs)
+	for _, addr := range slices.Compact(addrs) {
 		g.Go(func() error {
 			m.joinOne(ctx, addr)
 			return nil
 		})
 	}
 	_ = g.Wait() // the functions return no error
+}
+
+// resolveAll looks up all configured addresses, each within joinTimeout.
+func (m *Mesh) resolveAll(ctx context.Context) (addrs []string) {
+	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
+	defer cancel()
+	var g errgroup.Group
+	g.SetLimit(joinAtOnce)
+	found := make([][]string, len(m.joiner.configured))
+	for i, a := range m.joiner.configured {
+		g.Go(func() error {
+			var err error
+			if found[i], err = a.resolve(ctx); err != nil {
+				m.log.Debug("gossip: join address does not resolve", "host", a.host, "srv", a.srv, "error", err)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions return no error
+	return slices.Concat(found...)
 }
 
 // tryAddrs are the addresses to try that nobody configured.
@@ -227,18 +246,6 @@ func (m *Mesh) tryAddrs(now time.Time) []string {
 		}
 	}
 	return addrs
-}
-
-func (m *Mesh) joinResolved(ctx context.Context, a joinAddr) {
-	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
-	defer cancel()
-	addrs, err := a.resolve(ctx)
-	if err != nil {
-		m.log.Debug("gossip: join address does not resolve", "host", a.host, "srv", a.srv, "error", err)
-	}
-	for _, addr := range addrs {
-		m.joinOne(ctx, addr)
-	}
 }
 
 func (m *Mesh) joinOne(ctx context.Context, addr string) {

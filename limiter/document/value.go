@@ -140,7 +140,7 @@ func (v Value) Text() (text string, ok bool) {
 	if v.IsEmpty() {
 		v.Problem("is empty; write a value, or remove the field")
 	} else {
-		v.Problem("is %s; write a single value", v.kind())
+		v.Problem("is %s; write a single value%s", v.kind(), v.colonHint())
 	}
 	return "", false
 }
@@ -179,4 +179,13 @@ func (v Value) ItemsOrOne() (items []Value, ok bool) {
 		return nil, false
 	}
 	return v.Items()
+}
+
+// colonHint speaks to whom wrote [host:7422] within braces, which the parser
+// takes for a mapping.
+func (v Value) colonHint() string {
+	if v.IsMapping() {
+		return ", in quotes where it holds a colon"
+	}
+	return ""
 }
