@@ -50,6 +50,9 @@ type Core struct {
 
 	peers  []*peer // sorted by name
 	byName map[string]*peer
+	// Requests for all rows of nodes that are no peers here yet: a node that
+	// comes back may ask before the membership protocol tells of it.
+	early map[string]uint64
 
 	firstSync   bool
 	answersLeft int
@@ -75,6 +78,7 @@ func NewCore(cfg CoreConfig) *Core {
 		dirty:   newChanges(), unsaved: newChanges(),
 		regions: newRegions(cfg.Region, cfg.Regions),
 		byName:  make(map[string]*peer),
+		early:   make(map[string]uint64),
 		share:   make(map[string]int),
 	}
 }
@@ -90,6 +94,10 @@ func (c *Core) PeerUp(p Peer) bool {
 		return false
 	}
 	added := &peer{Peer: p, out: c.newStream(), ask: ask{due: true}}
+	if want := c.early[p.Name]; want != 0 {
+		added.answer.begin(want, c.rows.Slots())
+		delete(c.early, p.Name)
+	}
 	c.byName[p.Name] = added
 	i, _ := slices.BinarySearchFunc(c.peers, p.Name, func(have *peer, name string) int { return cmp.Compare(have.Name, name) })
 	c.peers = slices.Insert(c.peers, i, added)
@@ -176,8 +184,11 @@ func (c *Core) apply(now time.Duration, in *inbound) error {
 	for i := range in.rows {
 		c.mergeRow(&in.rows[i])
 	}
-	if p != nil {
+	switch {
+	case p != nil:
 		c.follow(now, p, in)
+	case in.want != 0 && len(c.early) < maxPeers:
+		c.early[in.node] = in.want
 	}
 	return nil
 }

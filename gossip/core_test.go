@@ -570,3 +570,19 @@ func TestWhatWentWithANodeIsAskedFor(t *testing.T) {
 		c.wantEverywhere(strconv.Itoa(i), 1)
 	}
 }
+
+// TestAnEarlyRequestIsAnswered: a node asks before it is a peer there, and is
+// answered once it is, without asking again.
+func TestAnEarlyRequestIsAnswered(t *testing.T) {
+	eu, us := testCore("eu-1", "eu"), testCore("us-1", "us")
+	us.Record(testName("a"), testEntry("us", 1))
+	c := &cluster{t: t, cores: map[string]*Core{"eu-1": eu, "us-1": us}, names: []string{"eu-1", "us-1"}}
+	eu.PeerUp(Peer{"us-1", "us"})
+	c.tick()
+	us.PeerUp(Peer{"eu-1", "eu"})
+	c.ticks(2)
+	c.wantEverywhere("a", 1)
+	if !eu.FirstSync() || eu.Counters().Asks != 1 {
+		t.Errorf("whole answer: %v, after %d requests", eu.FirstSync(), eu.Counters().Asks)
+	}
+}
