@@ -94,6 +94,9 @@ func (e *Engine) release(p *plan) {
 	e.plans.Put(p)
 }
 
+// Budget is how long a check may wait for the store, in all.
+const Budget = 50 * time.Millisecond
+
 // maxAsks bounds how often one check asks: once, and once more each for a
 // period that the store's clock contradicts and a reign that began meanwhile.
 const maxAsks = 3
@@ -101,9 +104,21 @@ const maxAsks = 3
 // decide asks the store once for all plans, and again for those that it did
 // not decide because they rest on a period or a reign that is not its own.
 func (e *Engine) decide(ctx context.Context, plans []*plan) {
-	for asks := 0; asks < maxAsks && len(plans) > 0; asks++ {
-		e.ask(ctx, plans)
-		plans = undecided(plans)
+	if len(plans) == 0 {
+		return
+	}
+	e.ask(ctx, plans)
+	again := undecided(plans)
+	if len(again) == 0 {
+		return
+	}
+	// However often it asks, a check waits for the store no longer than a call
+	// may.
+	ctx, cancel := context.WithTimeout(ctx, Budget-e.now().Sub(plans[0].began))
+	defer cancel()
+	for asks := 1; asks < maxAsks && len(again) > 0; asks++ {
+		e.ask(ctx, again)
+		again = undecided(again)
 	}
 }
 
@@ -130,11 +145,7 @@ func (e *Engine) ask(ctx context.Context, plans []*plan) {
 		if !p.asked() {
 			continue
 		}
-		for i := range p.call.Quotas {
-			take := &p.call.Quotas[i]
-			take.Reign = e.store.Reign(take.Tag)
-			e.ledger.View(take)
-		}
+		p.view(e.store, e.ledger)
 		calls = append(calls, &p.call)
 	}
 	plans[0].calls = calls
@@ -142,9 +153,10 @@ func (e *Engine) ask(ctx context.Context, plans []*plan) {
 		return
 	}
 	e.store.Decide(ctx, calls)
-	for _, c := range calls {
-		if c.Status == store.Allowed || c.Status == store.Denied {
-			e.record(c)
+	for _, p := range plans {
+		if p.asked() && p.decided() {
+			p.refuse()
+			e.record(&p.call)
 		}
 	}
 }

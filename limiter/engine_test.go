@@ -2,7 +2,9 @@ package limiter
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -31,10 +33,16 @@ type bench struct {
 // recorder is a ledger that remembers, and knows of a fixed use elsewhere.
 type recorder struct {
 	elsewhere int64
+	full      bool
 	recorded  []store.QuotaTake
 }
 
-func (r *recorder) View(take *store.QuotaTake)   { take.Elsewhere = r.elsewhere }
+func (r *recorder) View(take *store.QuotaTake) bool {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v", take.Row))
+	take.ID = store.ID(sum[:16])
+	take.Elsewhere = r.elsewhere
+	return !r.full
+}
 func (r *recorder) Record(take *store.QuotaTake) { r.recorded = append(r.recorded, *take) }
 
 func newBench(t *testing.T) *bench {
@@ -144,6 +152,36 @@ func TestAQuotaCountsWhatIsKnownElsewhere(t *testing.T) {
 	last := b.ledger.recorded[len(b.ledger.recorded)-1]
 	if last.Entry.Taken != 2 || last.Row.Rule != "daily" || last.Row.Key != "u" {
 		t.Errorf("recorded %+v", last)
+	}
+}
+
+func TestAQuotaThatCannotBeCountedIsDenied(t *testing.T) {
+	b := newBench(t)
+	b.ledger.full = true
+	d := b.check(1, "user", "u", "key", "k")
+	if d.Allowed || d.Reason != ReasonCapacity || d.Rule != "daily" || d.RetryAfter == 0 || b.engine.Full() != 1 {
+		t.Errorf("got %+v, %d met a full store", d, b.engine.Full())
+	}
+	b.ledger.full = false
+	for _, l := range b.check(0, "user", "u", "key", "k").Limits {
+		if l.Remaining != l.Burst {
+			t.Errorf("%s was charged: %+v", l.Rule, l)
+		}
+	}
+}
+
+// TestAnEditedRuleKeepsItsQuota: what else a rule says does not change under
+// which name its quota is counted.
+func TestAnEditedRuleKeepsItsQuota(t *testing.T) {
+	b := newBench(t)
+	b.check(3, "user", "u")
+	edited, err := rule.Parse("rules.yaml", []byte("rules: [{name: daily, count_by: [user], limit: 9/s, quota: 5/day}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.engine.rules.Store(edited)
+	if d := b.check(0, "user", "u"); d.Limits[1].Remaining != 2 {
+		t.Errorf("got %+v", d)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"weir/limiter/store"
 )
 
-// identity digests a limit's key into the ID its state is stored under. SHA-256
+// identity digests a bucket's key into the ID its state is stored under. SHA-256
 // so that no client can choose a key that lands on another client's state.
 // Every part goes in with its length, so that no two lists of parts read alike.
 type identity struct{ buf []byte }
@@ -26,9 +26,11 @@ func (d *identity) sum() (id store.ID) {
 	return id
 }
 
-// limit names limit number i of a rule for one counted key. What a rule counts
-// by is part of the name: a rule that changes it begins anew.
-func (d *identity) limit(r *rule.Rule, i int, key string, start int64) store.ID {
+// bucket names the bucket of limit number i of a rule for one counted key. What
+// a rule counts by is part of the name: a rule that changes it begins anew. (A
+// quota is named by its row, and that by the Ledger: it has one name in the
+// store and between nodes.)
+func (d *identity) bucket(r *rule.Rule, i int, key string) store.ID {
 	d.start()
 	d.part(r.Name)
 	for _, name := range r.CountBy {
@@ -36,7 +38,6 @@ func (d *identity) limit(r *rule.Rule, i int, key string, start int64) store.ID 
 	}
 	d.part(key)
 	d.buf = binary.AppendVarint(d.buf, int64(i))
-	d.buf = binary.AppendVarint(d.buf, start)
 	return d.sum()
 }
 

@@ -11,10 +11,13 @@ import (
 // answers to the requests. Plans are pooled: everything in them is reused.
 type plan struct {
 	rules *rule.Set
-	now   time.Time
+	began time.Time
+	now   time.Time // names the period: the node's at first, then the store's
 	call  store.Call
 	parts []part
-	ends  []int // parts[ends[i-1]:ends[i]] belong to request i
+	// refused are the quotas that the node cannot count: the call only looks.
+	refused []int
+	ends    []int // parts[ends[i-1]:ends[i]] belong to request i
 
 	alone   [1]*plan      // the plan itself, as the engine decides lists of plans
 	calls   []*store.Call // room for the engine
@@ -26,18 +29,16 @@ type plan struct {
 type part struct {
 	rule    *rule.Rule
 	limit   *rule.Limit
-	index   int // of the limit in its rule
 	key     string
-	cost    int64
 	take    int // in call.Quotas when limit.Quota is set, else in call.Buckets
 	explain bool
 }
 
 func (p *plan) reset(rules *rule.Set, now time.Time) {
-	p.rules, p.now = rules, now
+	p.rules, p.began, p.now = rules, now, now
 	p.call.Buckets, p.call.Quotas = p.call.Buckets[:0], p.call.Quotas[:0]
 	p.call.Status, p.call.Err = store.Failed, nil
-	p.parts, p.ends = p.parts[:0], p.ends[:0]
+	p.parts, p.ends, p.refused = p.parts[:0], p.ends[:0], p.refused[:0]
 }
 
 // forget drops what would keep a request's strings alive in the pool.
@@ -50,6 +51,11 @@ func (p *plan) forget() {
 
 func (p *plan) asked() bool { return len(p.parts) > 0 }
 
+// decided says whether the store's answers stand.
+func (p *plan) decided() bool {
+	return p.call.Status == store.Allowed || p.call.Status == store.Denied
+}
+
 // add plans one request.
 func (p *plan) add(req *Request) {
 	attrs := rule.Attributes(req.Attributes)
@@ -59,9 +65,9 @@ func (p *plan) add(req *Request) {
 		tag := p.id.tag(r.Subject(attrs))
 		for i := range r.Limits {
 			l := &r.Limits[i]
-			part := part{rule: r, limit: l, index: i, key: key, cost: req.Cost, explain: req.Explain}
+			part := part{rule: r, limit: l, key: key, explain: req.Explain}
 			if l.Quota != nil {
-				part.take = p.quota(r, l, i, key, tag, req.Cost)
+				part.take = p.quota(r, l, key, tag, req.Cost)
 			} else {
 				part.take = p.bucket(r, l, i, key, tag, req.Cost)
 			}
@@ -73,7 +79,7 @@ func (p *plan) add(req *Request) {
 
 // bucket adds a take, or its cost to the take that is already there.
 func (p *plan) bucket(r *rule.Rule, l *rule.Limit, i int, key string, tag uint16, cost int64) int {
-	id := p.id.limit(r, i, key, 0)
+	id := p.id.bucket(r, i, key)
 	for n := range p.call.Buckets {
 		if t := &p.call.Buckets[n]; t.ID == id {
 			t.Cost = capped(t.Cost+cost, l.Bucket.Burst)
@@ -88,19 +94,49 @@ func (p *plan) bucket(r *rule.Rule, l *rule.Limit, i int, key string, tag uint16
 // capped keeps a cost that can never fit small enough for exact arithmetic.
 func capped(cost, burst int64) int64 { return min(cost, burst+1) }
 
-func (p *plan) quota(r *rule.Rule, l *rule.Limit, i int, key string, tag uint16, cost int64) int {
-	start, end := l.Quota.Period(p.now)
-	id := p.id.limit(r, i, key, start)
+func (p *plan) quota(r *rule.Rule, l *rule.Limit, key string, tag uint16, cost int64) int {
+	row := store.RowName{Rule: r.Name, Key: key}
+	row.Start, row.End = l.Quota.Period(p.now)
 	for n := range p.call.Quotas {
-		if t := &p.call.Quotas[n]; t.ID == id {
+		if t := &p.call.Quotas[n]; t.Row == row {
 			t.Cost += cost
 			return n
 		}
 	}
-	p.call.Quotas = append(p.call.Quotas, store.QuotaTake{
-		ID: id, Tag: tag, Limit: l.Quota.Limit, Cost: cost,
-		Row: store.RowName{Rule: r.Name, Key: key, Start: start, End: end}})
+	p.call.Quotas = append(p.call.Quotas, store.QuotaTake{Row: row, Tag: tag, Limit: l.Quota.Limit, Cost: cost})
 	return len(p.call.Quotas) - 1
+}
+
+// view fills in what the ledger knows. If it cannot count one of the quotas,
+// nothing may be charged: the call becomes a look.
+func (p *plan) view(s store.Store, l Ledger) {
+	p.refused = p.refused[:0]
+	for i := range p.call.Quotas {
+		take := &p.call.Quotas[i]
+		take.Reign = s.Reign(take.Tag)
+		if !l.View(take) {
+			p.refused = append(p.refused, i)
+		}
+	}
+	if len(p.refused) == 0 {
+		return
+	}
+	for i := range p.call.Buckets {
+		p.call.Buckets[i].Cost = 0
+	}
+	for i := range p.call.Quotas {
+		p.call.Quotas[i].Cost = 0
+	}
+}
+
+// refuse denies a call whose look succeeded for the quotas that cannot be
+// counted.
+func (p *plan) refuse() {
+	for _, i := range p.refused {
+		take := &p.call.Quotas[i]
+		take.Fits, take.Full = false, true
+		p.call.Status = store.Denied
+	}
 }
 
 // reperiod moves every quota to the period the store's clock is in.
@@ -113,8 +149,6 @@ func (p *plan) reperiod(now time.Time) {
 		}
 		t := &p.call.Quotas[part.take]
 		t.Row.Start, t.Row.End = part.limit.Quota.Period(now)
-		t.ID = p.id.limit(part.rule, part.index, part.key, t.Row.Start)
-		t.Elsewhere, t.Earlier = 0, nil
 	}
 }
 
@@ -132,7 +166,7 @@ func (p *plan) decision(parts []part) Decision {
 		return Decision{Allowed: true, DecidedBy: DecidedByNoRule}
 	}
 	d := Decision{Allowed: true}
-	if p.call.Status != store.Allowed && p.call.Status != store.Denied {
+	if !p.decided() {
 		d.DecidedBy = DecidedByClosed
 	}
 	for i := range parts {
@@ -157,7 +191,7 @@ func (p *plan) status(part *part) Status {
 	if len(part.rule.CountBy) > 0 {
 		s.CountBy = part.rule.CountBy[0]
 	}
-	failed := p.call.Status != store.Allowed && p.call.Status != store.Denied
+	failed := !p.decided()
 	if part.limit.Quota != nil {
 		p.quotaStatus(&s, part, failed)
 	} else {

@@ -32,10 +32,15 @@ func newLedger(region string, mesh *gossip.Mesh) *ledger {
 	return &ledger{region: region, mesh: mesh, confirmed: make(map[crdt.RowID]confirmation)}
 }
 
-// View implements limiter.Ledger.
-func (l *ledger) View(take *store.QuotaTake) {
-	id := rowName(take.Row).ID()
-	take.Elsewhere, take.Earlier = 0, take.Earlier[:0]
+// View implements limiter.Ledger. A row has one name: what the store keeps it
+// under is what nodes know it by.
+func (l *ledger) View(take *store.QuotaTake) bool {
+	name := rowName(take.Row)
+	id := name.ID()
+	take.ID, take.Elsewhere, take.Earlier = store.ID(id), 0, take.Earlier[:0]
+	if name.Validate() != nil {
+		return false
+	}
 	l.mesh.View(id, func(row *crdt.Row) {
 		take.Elsewhere = row.Elsewhere(l.region)
 		for _, e := range row.Entries() {
@@ -48,6 +53,7 @@ func (l *ledger) View(take *store.QuotaTake) {
 	if len(take.Earlier) > 0 && l.isConfirmed(id, take) {
 		take.Earlier = take.Earlier[:0]
 	}
+	return true
 }
 
 func (l *ledger) isConfirmed(id crdt.RowID, take *store.QuotaTake) bool {

@@ -1,14 +1,44 @@
 package rule
 
-import "strings"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxKeyBytes is the longest key that is kept as it is: keys travel between
+	// regions and lie in memory by the million.
+	maxKeyBytes = 200
+	// A longer one keeps so much of its beginning. With its digest that is more
+	// than maxKeyBytes, so no short key looks like a shortened one.
+	keptKeyBytes = 140
+)
+
+// ShortKey is a key as it is counted: a long one is cut, and told apart by the
+// SHA-256 of the whole.
+func ShortKey(key string) string {
+	if len(key) <= maxKeyBytes {
+		return key
+	}
+	kept := keptKeyBytes
+	for kept > keptKeyBytes-utf8.UTFMax && !utf8.RuneStart(key[kept]) {
+		kept--
+	}
+	sum := sha256.Sum256([]byte(key))
+	return key[:kept] + "…" + hex.EncodeToString(sum[:])
+}
 
 var escape = strings.NewReplacer(`\`, `\\`, `,`, `\,`)
 
 // Key is whom the rule counts in a request that it applies to. A rule that
 // counts by one attribute: its value as it is; by several: their values joined
-// by ",", with "," and "\" in them escaped by "\"; by none: empty. Different
-// values never make the same key.
-func (r *Rule) Key(attrs Attributes) string {
+// by ",", with "," and "\" in them escaped by "\"; by none: empty. A long one is
+// shortened. Different values never make the same key.
+func (r *Rule) Key(attrs Attributes) string { return ShortKey(r.longKey(attrs)) }
+
+func (r *Rule) longKey(attrs Attributes) string {
 	switch len(r.CountBy) {
 	case 0:
 		return ""
