@@ -92,6 +92,7 @@ func openTags(ctx context.Context, c redis.Cmdable, run string) ([]string, error
 	nonce := formatReign(newNonce())
 	pipe := c.Pipeline()
 	pipe.ScriptLoad(ctx, openScript.text)
+	pipe.ScriptLoad(ctx, decideScript.text) // else each call in flight would bring it
 	cmds := make([]*redis.Cmd, store.Tags)
 	for tag := range cmds {
 		cmds[tag] = pipe.EvalSha(ctx, openScript.sha, markerKeys[tag:tag+1], nonce, run)
