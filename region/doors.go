@@ -10,6 +10,7 @@ import (
 
 	rls "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -32,11 +33,12 @@ const (
 	maxConnAgeGrace = time.Minute
 )
 
-// Bounds of the HTTP door. Writing has no bound of its own here: a watch lasts
-// as long as its reader, with a deadline for each event.
+// Bounds of the HTTP door. A watch lasts as long as its reader: it puts off
+// writeTimeout with each event.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 10 * time.Second
+	writeTimeout      = 20 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 32 << 10
 )
@@ -59,7 +61,16 @@ func (n *Node) openDoors(ctx context.Context) error {
 	quotas := api.NewQuotaService(n.quotas(), n.regions, n.stopping)
 	n.serveGRPC(grpcLis, checks, quotas, api.NewEnvoy(n.engine, n.gate, n.decisions))
 	n.serveHTTP(httpLis, checks, quotas)
+	n.cleanups.addHeeding("close the doors", doorBudget, n.closeDoors)
 	return nil
+}
+
+// closeDoors closes both at once, within one budget.
+func (n *Node) closeDoors(ctx context.Context) error {
+	var g errgroup.Group
+	g.Go(func() error { n.closeGRPC(ctx); return nil })
+	g.Go(func() error { return n.closeHTTP(ctx) })
+	return g.Wait()
 }
 
 func listen(ctx context.Context, field, addr string) (net.Listener, error) {
@@ -75,6 +86,7 @@ func (n *Node) serveGRPC(lis net.Listener, checks *api.Limiter, quotas *api.Quot
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxConcurrentStreams(maxStreamsPerConn),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: maxConnAge, MaxConnectionAgeGrace: maxConnAgeGrace}),
+		grpc.StreamInterceptor(api.EndHealthWatches(n.stopping)),
 	)
 	weirv1.RegisterLimiterServiceServer(n.grpc, checks)
 	weirv1.RegisterQuotaServiceServer(n.grpc, quotas)
@@ -85,17 +97,20 @@ func (n *Node) serveGRPC(lis net.Listener, checks *api.Limiter, quotas *api.Quot
 	n.setHealth(healthv1.HealthCheckResponse_NOT_SERVING)
 
 	n.serve("gRPC", func() error { return n.grpc.Serve(lis) })
-	n.cleanups.add("close the gRPC door", func(ctx context.Context) error {
-		done := make(chan struct{})
-		go func() { n.grpc.GracefulStop(); close(done) }()
-		select {
-		case <-done:
-			return nil
-		case <-ctx.Done():
-			n.grpc.Stop()
-			return fmt.Errorf("calls were cut off: %w", ctx.Err())
-		}
-	})
+}
+
+// closeGRPC lets calls finish; what is still open when the context ends is cut
+// off, which is the caller's loss and no failure of the node's.
+func (n *Node) closeGRPC(ctx context.Context) {
+	done := make(chan struct{})
+	go func() { n.grpc.GracefulStop(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		n.log.Warn("gRPC calls that did not end were cut off", "waited_at_most", doorBudget)
+		n.grpc.Stop()
+		<-done
+	}
 }
 
 // setHealth sets the status of every service and of the server as a whole.
@@ -116,15 +131,19 @@ func (n *Node) serveHTTP(lis net.Listener, checks *api.Limiter, quotas *api.Quot
 	n.http = &http.Server{
 		Handler:           routes.Handler(),
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}
 	n.serve("HTTP", func() error { return n.http.Serve(lis) })
-	n.cleanups.add("close the HTTP door", func(ctx context.Context) error {
-		if err := n.http.Shutdown(ctx); err != nil {
-			return errors.Join(err, n.http.Close())
-		}
-		return nil
-	})
+}
+
+// closeHTTP does the same as closeGRPC.
+func (n *Node) closeHTTP(ctx context.Context) error {
+	err := n.http.Shutdown(ctx)
+	if ctx.Err() == nil {
+		return err
+	}
+	n.log.Warn("HTTP responses that nobody read to the end were cut off", "waited_at_most", doorBudget)
+	return n.http.Close()
 }
 
 // serve runs a door until it is closed; a door that breaks ends the node.

@@ -50,12 +50,12 @@ func (n *Node) openMesh(ctx context.Context) error {
 		return fmt.Errorf("gossip: %w", err)
 	}
 	n.mesh = mesh
-	n.cleanups.add("close gossip", func(context.Context) error { return mesh.Close() })
+	n.cleanups.add("close gossip", closeBudget, func(context.Context) error { return mesh.Close() })
 	if n.file != nil {
 		n.saver = &persister{mesh: mesh, file: n.file, interval: cfg.SnapshotInterval, log: n.log}
-		n.cleanups.add("write the snapshot", n.saver.save)
+		n.cleanups.add("write the snapshot", saveBudget, n.saver.save)
 	}
-	n.cleanups.add("leave gossip", mesh.Leave)
+	n.cleanups.add("leave gossip", leaveBudget, mesh.Leave)
 	if saved > 0 {
 		n.restoredFromNow("snapshot")
 	}

@@ -95,17 +95,17 @@ func Start(ctx context.Context, opts Options) (*Node, error) {
 }
 
 func (n *Node) undo(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), doorBudget)
 	defer cancel()
 	return n.Stop(ctx)
 }
 
-// stopBudget is how long a failed start may take to undo what it began.
-const stopBudget = 5 * time.Second
-
-// Stop ends the node: it refuses new checks, finishes those inside, tells its
-// peers what they have not heard, writes the snapshot and leaves. The context
-// bounds it all.
+// Stop ends the node: it says that it drains, closes its doors to new calls and
+// finishes those inside, stops its own work, tells its peers what they have not
+// heard, leaves, and writes the snapshot. Calls that are still inside after 3 s,
+// or when the context ends, are cut off. All else has budgets of its own, which
+// the context does not shorten: a stop takes 20 s at the most, and usually a
+// fraction of a second. The error says what was not done.
 func (n *Node) Stop(ctx context.Context) error { return n.cleanups.run(ctx) }
 
 // Ready is closed when the node may be sent checks.
@@ -151,6 +151,6 @@ func (n *Node) openSnapshot(context.Context) error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	n.file = file
-	n.cleanups.add("close the snapshot", func(context.Context) error { return file.Close() })
+	n.cleanups.add("close the snapshot", closeBudget, func(context.Context) error { return file.Close() })
 	return nil
 }

@@ -19,9 +19,11 @@ rules:
   - {name: daily, count_by: [api_key], quota: 1000/day}
 `
 
-// startNode starts a node on free ports and waits until it is ready. change
-// may change its configuration; the test's end stops it.
-func startNode(t *testing.T, name string, change func(*config.Config)) *Node {
+var quietLog = slog.New(slog.DiscardHandler)
+
+// beginNode starts a node on free ports. change may change its configuration;
+// the test's end stops it.
+func beginNode(t *testing.T, name string, change func(*config.Config)) *Node {
 	t.Helper()
 	rules, err := rule.Parse("rules.yaml", []byte(testRules))
 	if err != nil {
@@ -35,11 +37,18 @@ func startNode(t *testing.T, name string, change func(*config.Config)) *Node {
 	if change != nil {
 		change(cfg)
 	}
-	n, err := Start(t.Context(), Options{Config: cfg, Rules: rules, Log: slog.New(slog.DiscardHandler), Version: "test"})
+	n, err := Start(t.Context(), Options{Config: cfg, Rules: rules, Log: quietLog, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stopNode(t, n) })
+	return n
+}
+
+// startNode does the same and waits until the node is ready.
+func startNode(t *testing.T, name string, change func(*config.Config)) *Node {
+	t.Helper()
+	n := beginNode(t, name, change)
 	select {
 	case <-n.Ready():
 	case <-time.After(10 * time.Second):

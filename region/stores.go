@@ -21,7 +21,7 @@ func (n *Node) openStore(context.Context) error {
 		return fmt.Errorf("store: %w", err)
 	}
 	n.store = s
-	n.cleanups.add("close the store", func(context.Context) error { return s.Close() })
+	n.cleanups.add("close the store", closeBudget, func(context.Context) error { return s.Close() })
 	n.engine = limiter.NewEngine(n.opts.Rules, s, n.ledger, time.Now)
 	return nil
 }

@@ -25,7 +25,7 @@ const (
 func (n *Node) prepareWork(context.Context) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	n.workCtx = ctx
-	n.cleanups.add("stop work", func(context.Context) error {
+	n.cleanups.add("stop work", workBudget, func(context.Context) error {
 		cancel()
 		n.work.Wait()
 		return nil
@@ -35,7 +35,12 @@ func (n *Node) prepareWork(context.Context) error {
 
 // beginWork starts what runs for as long as the node does.
 func (n *Node) beginWork(context.Context) error {
-	n.work.Go(func() { n.becomeReady(n.workCtx) })
+	readying, giveUp := context.WithCancel(n.workCtx)
+	decided := make(chan struct{})
+	n.work.Go(func() {
+		defer close(decided)
+		n.becomeReady(readying)
+	})
 	n.work.Go(func() { n.watchRegions(n.workCtx) })
 	n.work.Go(func() { n.reconcileLoop(n.workCtx) })
 	if n.saver != nil {
@@ -43,7 +48,12 @@ func (n *Node) beginWork(context.Context) error {
 	}
 	// Calls that come before they have heard of this are still served: closing
 	// the doors sends them elsewhere without an error.
-	n.cleanups.add("say that the node drains", func(context.Context) error {
+	n.cleanups.add("say that the node drains", closeBudget, func(ctx context.Context) error {
+		giveUp()
+		select {
+		case <-decided: // nothing says ready any more
+		case <-ctx.Done():
+		}
 		n.waitingFor("draining")
 		n.setHealth(healthv1.HealthCheckResponse_NOT_SERVING)
 		close(n.stopping)
