@@ -28,7 +28,7 @@ func (n *Node) measure(context.Context) error {
 			Read:   func() float64 { return staleness(n.regions.Regions()[i]) },
 		})
 	}
-	if n.file != nil {
+	if n.saver != nil {
 		telemetry.Register(n.registry, n.snapshotGauges()...)
 	}
 	return nil
@@ -93,7 +93,7 @@ func refusedRows(s gossip.Stats) float64 {
 func (n *Node) snapshotGauges() []telemetry.Gauge {
 	figure := func(name, help string, counter bool, read func(snapshot.Stats) float64) telemetry.Gauge {
 		return telemetry.Gauge{Name: "weir_snapshot_" + name, Help: help, Counter: counter,
-			Read: func() float64 { return read(n.file.Stats()) }}
+			Read: func() float64 { return read(n.saver.Stats()) }}
 	}
 	return []telemetry.Gauge{
 		figure("size_bytes", "Size of the snapshot file.", false, func(s snapshot.Stats) float64 { return float64(s.SizeBytes) }),

@@ -38,10 +38,10 @@ func (n *Node) openMesh(ctx context.Context) error {
 		Keys: n.opts.Keyring, Join: cfg.Gossip.Join,
 		Logger: n.log, Clock: bootClock(),
 		Saved: func(add func(*crdt.Row)) error {
-			if n.file == nil {
+			if n.saver == nil {
 				return nil
 			}
-			rows, err := restore(ctx, n.file, add)
+			rows, err := n.saver.restore(ctx, add)
 			saved = rows
 			return err
 		},
@@ -51,8 +51,8 @@ func (n *Node) openMesh(ctx context.Context) error {
 	}
 	n.mesh = mesh
 	n.cleanups.add("close gossip", closeBudget, func(context.Context) error { return mesh.Close() })
-	if n.file != nil {
-		n.saver = &persister{mesh: mesh, file: n.file, interval: cfg.SnapshotInterval, log: n.log}
+	if n.saver != nil {
+		n.saver.mesh = mesh
 		n.cleanups.add("write the snapshot", saveBudget, n.saver.save)
 	}
 	n.cleanups.add("leave gossip", leaveBudget, mesh.Leave)

@@ -22,7 +22,6 @@ import (
 	"weir/region/api"
 	"weir/region/config"
 	"weir/region/quotas"
-	"weir/region/snapshot"
 	"weir/region/telemetry"
 )
 
@@ -43,7 +42,6 @@ type Node struct {
 	registry *prometheus.Registry
 
 	mesh      *gossip.Mesh
-	file      *snapshot.File // nil without a snapshot
 	store     store.Store
 	ledger    *ledger
 	engine    *limiter.Engine
@@ -53,7 +51,7 @@ type Node struct {
 	http      *http.Server
 	regions   *regionStates
 	decisions *telemetry.Decisions
-	saver     *persister
+	saver     *persister // nil without a snapshot
 
 	started            time.Time
 	grpcAddr, httpAddr net.Addr
@@ -146,11 +144,11 @@ func (n *Node) openSnapshot(context.Context) error {
 	if path == "" {
 		return nil
 	}
-	file, err := snapshot.Open(path, n.log)
+	saver, err := newPersister(path, n.opts.Config.SnapshotInterval, n.log)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	n.file = file
-	n.cleanups.add("close the snapshot", closeBudget, func(context.Context) error { return file.Close() })
+	n.saver = saver
+	n.cleanups.add("close the snapshot", closeBudget, func(context.Context) error { return saver.Close() })
 	return nil
 }

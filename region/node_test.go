@@ -71,3 +71,15 @@ func TestANodeLeavesNothingBehind(t *testing.T) {
 	n := startNode(t, "eu", nil)
 	stopNode(t, n)
 }
+
+// waitUntil polls until the condition holds, or fails after 20 s.
+func waitUntil(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !cond() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 s: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}

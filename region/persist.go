@@ -2,7 +2,10 @@ package region
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"weir/crdt"
@@ -12,12 +15,53 @@ import (
 	"weir/region/snapshot"
 )
 
-// persister writes changed rows to the snapshot.
+// persister writes changed rows to the snapshot, which it opened and closes.
 type persister struct {
-	mesh     *gossip.Mesh
-	file     *snapshot.File
+	mesh     *gossip.Mesh // set before the first save
+	path     string
 	interval time.Duration
 	log      *slog.Logger
+
+	mu   sync.Mutex // guards what follows; never held over input or output
+	file *snapshot.File
+	// past is what earlier files of this path counted, before they were found
+	// damaged.
+	past snapshot.Stats
+
+	saving sync.Mutex // held while rows are written or the file is replaced
+}
+
+func newPersister(path string, interval time.Duration, log *slog.Logger) (*persister, error) {
+	file, err := snapshot.Open(path, log)
+	if err != nil {
+		return nil, err
+	}
+	return &persister{path: path, interval: interval, log: log, file: file}, nil
+}
+
+// Close closes the file; rows that were not saved are lost.
+func (p *persister) Close() error { return p.current().Close() }
+
+func (p *persister) current() *snapshot.File {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.file
+}
+
+// Stats are those of the file, its counters added to those of the files it
+// replaced.
+func (p *persister) Stats() snapshot.Stats {
+	p.mu.Lock()
+	file, past := p.file, p.past
+	p.mu.Unlock()
+	s := file.Stats()
+	s.RowsSaved += past.RowsSaved
+	s.RowsSkipped += past.RowsSkipped
+	s.Failures += past.Failures
+	if s.LastSave.IsZero() {
+		s.LastSave = past.LastSave
+	}
+	return s
 }
 
 // saveChunk is how many rows are copied out of the mesh at a time.
@@ -46,14 +90,52 @@ func (p *persister) run(ctx context.Context) {
 }
 
 // save writes all rows that changed since they were last saved, then drops
-// ended periods. What could not be written is still unsaved.
+// ended periods. What could not be written is still unsaved. A file that turns
+// out to be damaged is replaced, and gets every row.
 func (p *persister) save(ctx context.Context) error {
+	p.saving.Lock()
+	defer p.saving.Unlock()
+	err := p.saveTo(ctx, p.current())
+	if !errors.Is(err, snapshot.ErrCorrupt) && !errors.Is(err, snapshot.ErrClosed) {
+		return err
+	}
+	if err := p.replace(); err != nil {
+		return err
+	}
+	return p.saveTo(ctx, p.current())
+}
+
+// replace opens the path anew, which sets the damaged file aside, and marks all
+// rows to be saved. If that fails the old file is closed, and the next save
+// tries again.
+func (p *persister) replace() error {
+	old := p.current()
+	if err := old.Close(); err != nil {
+		p.log.Warn("close the damaged snapshot", "err", err)
+	}
+	file, err := snapshot.Open(p.path, p.log)
+	if err != nil {
+		return err
+	}
+	was := p.Stats()
+	p.mu.Lock()
+	p.file, p.past = file, was
+	p.mu.Unlock()
+	var ids []crdt.RowID
+	p.mesh.Each(func(row *crdt.Row) { ids = append(ids, row.Name().ID()) })
+	for chunk := range slices.Chunk(ids, saveChunk) {
+		p.mesh.MarkUnsaved(chunk...)
+	}
+	return nil
+}
+
+func (p *persister) saveTo(ctx context.Context, file *snapshot.File) error {
 	for {
 		rows := p.mesh.TakeUnsaved(saveChunk)
 		if len(rows) == 0 {
 			break
 		}
-		if err := p.file.Save(ctx, wireRows(rows)); err != nil {
+		if err := file.Save(ctx, wireRows(rows)); err != nil {
 			for _, row := range rows {
 				p.mesh.MarkUnsaved(row.Name().ID())
 			}
@@ -63,7 +145,7 @@ func (p *persister) save(ctx context.Context) error {
 			break
 		}
 	}
-	_, err := p.file.DropEnded(time.Now().Add(-store.RowGrace).Unix())
+	_, err := file.DropEnded(time.Now().Add(-store.RowGrace).Unix())
 	return err
 }
 
@@ -83,8 +165,8 @@ func wireRows(rows []*crdt.Row) []*wirev1.Row {
 }
 
 // restore hands every row of the snapshot to add.
-func restore(ctx context.Context, file *snapshot.File, add func(*crdt.Row)) (rows int, err error) {
-	return file.Load(ctx, func(rows []*wirev1.Row) error {
+func (p *persister) restore(ctx context.Context, add func(*crdt.Row)) (rows int, err error) {
+	return p.current().Load(ctx, func(rows []*wirev1.Row) error {
 		for _, w := range rows {
 			row := crdt.NewRow(crdt.RowName{Rule: w.Rule, Key: w.Key, Start: w.StartUnixSeconds,
 				End: w.EndUnixSeconds, Generation: w.Generation})
