@@ -9,7 +9,6 @@ import (
 
 	"weir/crdt"
 	"weir/gossip"
-	"weir/region/config"
 )
 
 // ReadKeyring reads the keys that encrypt gossip, one base64 key a line, the
@@ -81,21 +80,6 @@ func splitHostPort(addr string) (host string, port int, err error) {
 		host = "127.0.0.1"
 	}
 	return host, port, nil
-}
-
-// refuseSecondMemoryNode says why this node cannot be in its region: a store in
-// memory decides alone, so a second node beside it would let through as much
-// again.
-func (n *Node) refuseSecondMemoryNode() error {
-	cfg := n.opts.Config
-	for _, m := range n.mesh.Members() {
-		if m.Self || m.Region != cfg.Region || (m.Store != config.MemoryStore && cfg.StoreKind() != config.MemoryStore) {
-			continue
-		}
-		return fmt.Errorf("store: node %s at %s is in region %s already, and a store in memory is for a region of one node; give every node of the region the same redis:// store, or stop that node",
-			m.Name, m.Addr, cfg.Region)
-	}
-	return nil
 }
 
 // restoredFromNow remembers a source of rows for the operator.

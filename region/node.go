@@ -33,6 +33,8 @@ type Options struct {
 	Keyring [][]byte
 	Log     *slog.Logger
 	Version string
+
+	waits waits // zero for those of defaultWaits; tests have less time
 }
 
 // Node is one node of a region. Start makes it, Stop ends it.
@@ -72,6 +74,9 @@ type Node struct {
 // ready by itself, when its store has been reached and its peers were heard
 // (see Ready). What Start began it ends itself if it fails.
 func Start(ctx context.Context, opts Options) (*Node, error) {
+	if opts.waits == (waits{}) {
+		opts.waits = defaultWaits()
+	}
 	log := opts.Log.With("node", opts.Config.Node, "region", opts.Config.Region)
 	n := &Node{
 		opts: opts, log: log,

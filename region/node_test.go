@@ -25,6 +25,15 @@ var quietLog = slog.New(slog.DiscardHandler)
 // the test's end stops it.
 func beginNode(t *testing.T, name string, change func(*config.Config)) *Node {
 	t.Helper()
+	waits := defaultWaits()
+	waits.appear, waits.restarted = time.Millisecond, time.Millisecond
+	waits.rivalry = rivalry{yield: 500 * time.Millisecond, meet: 2 * time.Second}
+	return beginPatientNode(t, name, waits, change)
+}
+
+// beginPatientNode does the same with these waits for others.
+func beginPatientNode(t *testing.T, name string, waits waits, change func(*config.Config)) *Node {
+	t.Helper()
 	rules, err := rule.Parse("rules.yaml", []byte(testRules))
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +46,7 @@ func beginNode(t *testing.T, name string, change func(*config.Config)) *Node {
 	if change != nil {
 		change(cfg)
 	}
-	n, err := Start(t.Context(), Options{Config: cfg, Rules: rules, Log: quietLog, Version: "test"})
+	n, err := Start(t.Context(), Options{Config: cfg, Rules: rules, Log: quietLog, Version: "test", waits: waits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,12 +58,17 @@ func beginNode(t *testing.T, name string, change func(*config.Config)) *Node {
 func startNode(t *testing.T, name string, change func(*config.Config)) *Node {
 	t.Helper()
 	n := beginNode(t, name, change)
+	waitReady(t, n)
+	return n
+}
+
+func waitReady(t *testing.T, n *Node) {
+	t.Helper()
 	select {
 	case <-n.Ready():
 	case <-time.After(10 * time.Second):
 		t.Fatalf("not ready after 10 s: %v", n.NotReady())
 	}
-	return n
 }
 
 func stopNode(t *testing.T, n *Node) {

@@ -11,9 +11,6 @@ import (
 )
 
 const (
-	// firstSyncPatience is how long a node waits for its peers' rows before it
-	// serves without them.
-	firstSyncPatience = 5 * time.Second
 	// reconcilePeriod is how often a node reads what its region's store holds,
 	// for what a node now gone had counted and not told.
 	reconcilePeriod = time.Minute
@@ -42,6 +39,7 @@ func (n *Node) beginWork(context.Context) error {
 		n.becomeReady(readying)
 	})
 	n.work.Go(func() { n.watchRegions(n.workCtx) })
+	n.work.Go(func() { n.watchRivals(n.workCtx) })
 	n.work.Go(func() { n.reconcileLoop(n.workCtx) })
 	if n.saver != nil {
 		n.work.Go(func() { n.saver.run(n.workCtx) })
@@ -64,15 +62,7 @@ func (n *Node) beginWork(context.Context) error {
 
 // becomeReady waits for the store and the peers, then opens the gate.
 func (n *Node) becomeReady(ctx context.Context) {
-	if !n.waitForStore(ctx) || !n.waitForPeers(ctx) {
-		return
-	}
-	if err := n.refuseSecondMemoryNode(); err != nil {
-		n.waitingFor("%v", err)
-		n.fail(err)
-		return
-	}
-	if ctx.Err() != nil {
+	if !n.waitForStore(ctx) || !n.waitForPeers(ctx) || !n.waitForRivals(ctx) {
 		return
 	}
 	n.gate.Open()
@@ -101,24 +91,6 @@ func (n *Node) waitForStore(ctx context.Context) bool {
 		case <-retry.C:
 		}
 	}
-}
-
-// waitForPeers returns once the first peer's rows were heard, or patience ran
-// out: a node alone must serve too.
-func (n *Node) waitForPeers(ctx context.Context) bool {
-	if len(n.opts.Config.Gossip.Join) == 0 {
-		return true
-	}
-	n.waitingFor("waiting for the first peer's rows")
-	select {
-	case <-n.mesh.FirstSync():
-		n.restoredFromNow("peers")
-	case <-time.After(firstSyncPatience):
-		n.log.Warn("no peer was heard; serving with what is known here", "waited", firstSyncPatience)
-	case <-ctx.Done():
-		return false
-	}
-	return true
 }
 
 // reconcile takes in the rows that the region's store holds.
