@@ -100,3 +100,40 @@ func TestNotReadyIsSaid(t *testing.T) {
 		t.Errorf("got %d %s", status, text)
 	}
 }
+
+// Another site's page cannot have its visitor's browser spend quotas here;
+// programs and the node's own pages can.
+func TestChecksFromOtherOrigins(t *testing.T) {
+	n := startNode(t, "eu", nil)
+	here := "http://" + n.HTTPAddr().String()
+	for _, c := range []struct {
+		name    string
+		headers map[string]string
+		status  int
+	}{
+		{"a program", nil, 200},
+		{"a page of the node", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": here}, 200},
+		{"another site", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "http://example.com"}, 403},
+		{"another port", map[string]string{"Sec-Fetch-Site": "same-site", "Origin": "http://127.0.0.1:1"}, 403},
+		{"an old browser", map[string]string{"Origin": "http://example.com", "Content-Type": "text/plain"}, 403},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, here+"/v1/check", strings.NewReader(`{"attributes":{"api_key":"a"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range c.headers {
+			req.Header.Set(name, value)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != c.status {
+			t.Errorf("%s: got %d, want %d", c.name, resp.StatusCode, c.status)
+		}
+	}
+	if got := used(t, n, "a"); got != 2 {
+		t.Errorf("%d are used, want 2", got)
+	}
+}

@@ -49,7 +49,7 @@ func (n *Node) nodeGauges() []telemetry.Gauge {
 			}
 			return 1
 		}},
-		{Name: "weir_checks_refused_total", Help: "Calls turned away because the node was full (limits.concurrent_checks).",
+		{Name: "weir_checks_refused_total", Help: "Checks turned away because the node was full (limits.concurrent_checks).",
 			Counter: true, Read: func() float64 { return float64(n.gate.Refused()) }},
 		{Name: "weir_store_full_total", Help: "Limits that met a store holding as many keys as it may: buckets let through uncounted, quotas denied.",
 			Counter: true, Read: func() float64 { return float64(n.engine.Full()) }},

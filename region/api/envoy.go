@@ -42,10 +42,10 @@ func (e *Envoy) ShouldRateLimit(ctx context.Context, in *rls.RateLimitRequest) (
 	if err != nil {
 		return nil, err
 	}
-	if err := e.gate.Enter(); err != nil {
+	if err := e.gate.Enter(len(reqs)); err != nil {
 		return nil, err
 	}
-	defer e.gate.Leave()
+	defer e.gate.Leave(len(reqs))
 	out := &rls.RateLimitResponse{
 		OverallCode: rls.RateLimitResponse_OK,
 		Statuses:    make([]*rls.RateLimitResponse_DescriptorStatus, len(reqs)),

@@ -8,8 +8,9 @@ import (
 )
 
 // Gate bounds the checks a node works on at once, and is closed while the node
-// starts. What the bound turns away is told so at once: a queue
-// would only make everybody late.
+// starts. A call counts as many as it holds; one that holds more than the bound
+// is let in when nothing else is inside, or it never could be. What the bound
+// turns away is told so at once: a queue would only make everybody late.
 type Gate struct {
 	limit   int64
 	inside  atomic.Int64
@@ -26,19 +27,21 @@ func (g *Gate) Open() { g.open.Store(true) }
 // Refused counts the checks turned away because the node was full.
 func (g *Gate) Refused() uint64 { return g.refused.Load() }
 
-// Enter admits one call, which must Leave; or says why not: UNAVAILABLE while
-// closed, RESOURCE_EXHAUSTED while full.
-func (g *Gate) Enter() error {
+// Enter admits a call of that many checks, which must Leave; or says why not:
+// UNAVAILABLE while closed, RESOURCE_EXHAUSTED while full.
+func (g *Gate) Enter(checks int) error {
 	if !g.open.Load() {
 		return status.Error(codes.Unavailable, "this node is starting; ask another")
 	}
-	if g.inside.Add(1) > g.limit {
-		g.inside.Add(-1)
-		g.refused.Add(1)
-		return status.Errorf(codes.ResourceExhausted, "this node is working on %d checks already (limits.concurrent_checks); ask another", g.limit)
+	more := int64(checks)
+	for now := g.inside.Load(); now == 0 || now+more <= g.limit; now = g.inside.Load() {
+		if g.inside.CompareAndSwap(now, now+more) {
+			return nil
+		}
 	}
-	return nil
+	g.refused.Add(uint64(more))
+	return status.Errorf(codes.ResourceExhausted, "this node works on as many checks as it may, %d (limits.concurrent_checks); ask another", g.limit)
 }
 
 // Leave ends what Enter admitted.
-func (g *Gate) Leave() { g.inside.Add(-1) }
+func (g *Gate) Leave(checks int) { g.inside.Add(-int64(checks)) }

@@ -70,7 +70,18 @@ func (h *HTTP) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/quotas/watch", h.watch)
 	mux.HandleFunc("GET /v1/node", h.node)
 	mux.Handle("GET /", h.Dashboard)
-	return mux
+	return sameOrigin(mux)
+}
+
+// sameOrigin refuses what another site's page has a browser send here, which
+// may reach a loopback address its visitor can: it would spend quotas. Programs
+// send none of the headers by which browsers tell, and pass.
+func sameOrigin(next http.Handler) http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		problem(w, status.Error(codes.PermissionDenied, "a page of another origin may not send checks"))
+	}))
+	return guard.Handler(next)
 }
 
 func (h *HTTP) readyz(w http.ResponseWriter, _ *http.Request) {
@@ -131,6 +142,7 @@ var jsonOut = protojson.MarshalOptions{EmitUnpopulated: true}
 var httpCodes = map[codes.Code]int{
 	codes.InvalidArgument:   http.StatusBadRequest,
 	codes.NotFound:          http.StatusNotFound,
+	codes.PermissionDenied:  http.StatusForbidden,
 	codes.ResourceExhausted: http.StatusServiceUnavailable,
 	codes.Unavailable:       http.StatusServiceUnavailable,
 }

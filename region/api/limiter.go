@@ -48,10 +48,10 @@ func (l *Limiter) Check(ctx context.Context, in *weirv1.CheckRequest) (*weirv1.C
 	if err != nil {
 		return nil, err
 	}
-	if err := l.gate.Enter(); err != nil {
+	if err := l.gate.Enter(1); err != nil {
 		return nil, err
 	}
-	defer l.gate.Leave()
+	defer l.gate.Leave(1)
 	d := l.decider.Check(ctx, &req)
 	l.metrics.Count(&d)
 	return l.response(&d), nil
@@ -70,10 +70,10 @@ func (l *Limiter) CheckBatch(ctx context.Context, in *weirv1.CheckBatchRequest) 
 		}
 		reqs[i] = req
 	}
-	if err := l.gate.Enter(); err != nil {
+	if err := l.gate.Enter(len(reqs)); err != nil {
 		return nil, err
 	}
-	defer l.gate.Leave()
+	defer l.gate.Leave(len(reqs))
 	out := &weirv1.CheckBatchResponse{Checks: make([]*weirv1.CheckResponse, len(reqs))}
 	for i, d := range l.decider.CheckBatch(ctx, reqs) {
 		l.metrics.Count(&d)
