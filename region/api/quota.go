@@ -15,17 +15,24 @@ type Quotas interface {
 	// Get returns one quota in its current period, or false when no rule of
 	// that name has a quota.
 	Get(rule, key string) (*weirv1.Quota, bool)
-	// List returns one page. The request has been checked.
-	List(req *weirv1.ListQuotasRequest) (Page, error)
+	// List returns one page, as it is now. The request has been checked. It
+	// waits for others that list, until the context ends. Errors are those of
+	// package status.
+	List(ctx context.Context, req *weirv1.ListQuotasRequest) (*Page, error)
+	// Recent does the same but may return a page made a while ago: the longer
+	// pages take to make, the longer.
+	Recent(ctx context.Context, req *weirv1.ListQuotasRequest) (*Page, error)
 	// Changes returns a number that grows whenever a quota changed.
 	Changes() uint64
 }
 
-// Page is a page of quotas.
+// Page is a page of quotas, shared by all who ask for it: it is not written to.
 type Page struct {
-	Quotas []*weirv1.Quota
-	Next   string
-	Total  int64
+	// Changes is what Quotas.Changes returned before the page was made.
+	Changes uint64
+	Quotas  []*weirv1.Quota
+	Next    string
+	Total   int64
 }
 
 // Bounds on listing and watching.
@@ -34,6 +41,7 @@ const (
 	maxPage         = 1000
 	maxSearchBytes  = 1024
 	maxWatchers     = 256
+	maxListers      = 256
 	defaultInterval = time.Second
 	minInterval     = 100 * time.Millisecond
 	// ageInterval is how often a watcher hears of ages when no quota changes.
@@ -47,12 +55,16 @@ type QuotaService struct {
 	quotas   Quotas
 	regions  Regions
 	watchers chan struct{}
+	listers  chan struct{}
 	stopping <-chan struct{}
 }
 
 // NewQuotaService returns the service; watches end when stopping closes.
 func NewQuotaService(q Quotas, r Regions, stopping <-chan struct{}) *QuotaService {
-	return &QuotaService{quotas: q, regions: r, watchers: make(chan struct{}, maxWatchers), stopping: stopping}
+	return &QuotaService{
+		quotas: q, regions: r, stopping: stopping,
+		watchers: make(chan struct{}, maxWatchers), listers: make(chan struct{}, maxListers),
+	}
 }
 
 // GetQuota implements weir.v1.QuotaService.
@@ -68,18 +80,29 @@ func (s *QuotaService) GetQuota(_ context.Context, in *weirv1.GetQuotaRequest) (
 }
 
 // ListQuotas implements weir.v1.QuotaService.
-func (s *QuotaService) ListQuotas(_ context.Context, in *weirv1.ListQuotasRequest) (*weirv1.ListQuotasResponse, error) {
+func (s *QuotaService) ListQuotas(ctx context.Context, in *weirv1.ListQuotasRequest) (*weirv1.ListQuotasResponse, error) {
 	if err := checkList(in); err != nil {
 		return nil, err
 	}
-	page, err := s.quotas.List(in)
-	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
+	select {
+	case s.listers <- struct{}{}:
+		defer func() { <-s.listers }()
+	default:
+		return nil, status.Errorf(codes.ResourceExhausted, "%d calls wait for this node to list quotas already; ask another", maxListers)
 	}
+	page, err := s.quotas.List(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return s.listed(page), nil
+}
+
+// listed adds to a page what is known of the regions now.
+func (s *QuotaService) listed(page *Page) *weirv1.ListQuotasResponse {
 	return &weirv1.ListQuotasResponse{
 		Quotas: page.Quotas, NextPageToken: page.Next, Total: page.Total,
 		Regions: regionStates(s.regions.Regions()),
-	}, nil
+	}
 }
 
 func checkList(in *weirv1.ListQuotasRequest) error {
@@ -102,9 +125,9 @@ func (s *QuotaService) WatchQuotas(in *weirv1.WatchQuotasRequest, stream weirv1.
 	return s.Watch(stream.Context(), in, stream.Send)
 }
 
-// Watch sends a page at once and again when it may have changed, until the
-// context or the node ends. A page's ages change by themselves, so it is sent
-// at least every second.
+// Watch sends a page at once and again when it changed, until the context or
+// the node ends. Where pages take long to make, changes are shown later. A
+// page's ages change by themselves, so it is sent at least every second.
 func (s *QuotaService) Watch(ctx context.Context, in *weirv1.WatchQuotasRequest, send func(*weirv1.WatchQuotasResponse) error) error {
 	interval, err := watchInterval(in.IntervalMs)
 	if err != nil {
@@ -114,25 +137,21 @@ func (s *QuotaService) Watch(ctx context.Context, in *weirv1.WatchQuotasRequest,
 	if list == nil {
 		list = new(weirv1.ListQuotasRequest)
 	}
+	if err := checkList(list); err != nil {
+		return err
+	}
 	select {
 	case s.watchers <- struct{}{}:
 		defer func() { <-s.watchers }()
 	default:
 		return status.Errorf(codes.ResourceExhausted, "this node serves %d watchers already; ask another", maxWatchers)
 	}
+	w := watch{service: s, list: list, send: send}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	var sent time.Time
-	for seen := s.quotas.Changes() - 1; ; {
-		if now := s.quotas.Changes(); now != seen || time.Since(sent) >= ageInterval {
-			page, err := s.ListQuotas(ctx, list)
-			if err != nil {
-				return err
-			}
-			if err := send(&weirv1.WatchQuotasResponse{Page: page}); err != nil {
-				return err
-			}
-			seen, sent = now, time.Now()
+	for {
+		if err := w.look(ctx); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -142,6 +161,29 @@ func (s *QuotaService) Watch(ctx context.Context, in *weirv1.WatchQuotasRequest,
 		case <-tick.C:
 		}
 	}
+}
+
+// watch is what one watcher was shown.
+type watch struct {
+	service *QuotaService
+	list    *weirv1.ListQuotasRequest
+	send    func(*weirv1.WatchQuotasResponse) error
+	page    *Page // nil before the first
+	sent    time.Time
+}
+
+// look sends the page if it, or the time, has moved on.
+func (w *watch) look(ctx context.Context) error {
+	old := w.page != nil && time.Since(w.sent) >= ageInterval
+	if w.page != nil && !old && w.service.quotas.Changes() == w.page.Changes {
+		return nil
+	}
+	page, err := w.service.quotas.Recent(ctx, w.list)
+	if err != nil || page == w.page && !old {
+		return err
+	}
+	w.page, w.sent = page, time.Now()
+	return w.send(&weirv1.WatchQuotasResponse{Page: w.service.listed(page)})
 }
 
 func watchInterval(ms int32) (time.Duration, error) {
