@@ -18,10 +18,10 @@ import (
 func (n *Node) measure(context.Context) error {
 	n.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	telemetry.Register(n.registry, n.nodeGauges()...)
-	telemetry.Register(n.registry, n.gossipGauges()...)
+	telemetry.Register(n.registry, n.nodeFigures()...)
+	telemetry.Register(n.registry, n.gossipFigures()...)
 	for i, name := range n.opts.Config.RegionNames() {
-		telemetry.Register(n.registry, telemetry.Gauge{
+		telemetry.Register(n.registry, telemetry.Figure{
 			Name:   "weir_region_staleness_seconds",
 			Help:   "Age of the newest state heard from the region, directly or through others; +Inf when never heard.",
 			Labels: prometheus.Labels{"region": name},
@@ -29,7 +29,7 @@ func (n *Node) measure(context.Context) error {
 		})
 	}
 	if n.saver != nil {
-		telemetry.Register(n.registry, n.snapshotGauges()...)
+		telemetry.Register(n.registry, n.snapshotFigures()...)
 	}
 	return nil
 }
@@ -41,8 +41,8 @@ func staleness(r api.RegionState) float64 {
 	return r.Age.Seconds()
 }
 
-func (n *Node) nodeGauges() []telemetry.Gauge {
-	return []telemetry.Gauge{
+func (n *Node) nodeFigures() []telemetry.Figure {
+	return []telemetry.Figure{
 		{Name: "weir_ready", Help: "1 while the node may be sent checks.", Read: func() float64 {
 			if n.NotReady() != nil {
 				return 0
@@ -56,14 +56,14 @@ func (n *Node) nodeGauges() []telemetry.Gauge {
 	}
 }
 
-// gossipGauges read one copy of the mesh's counters each; a scrape reads them
+// gossipFigures read one copy of the mesh's counters each; a scrape reads them
 // once a figure, which is cheap.
-func (n *Node) gossipGauges() []telemetry.Gauge {
-	figure := func(name, help string, counter bool, read func(gossip.Stats) float64) telemetry.Gauge {
-		return telemetry.Gauge{Name: "weir_gossip_" + name, Help: help, Counter: counter,
+func (n *Node) gossipFigures() []telemetry.Figure {
+	figure := func(name, help string, counter bool, read func(gossip.Stats) float64) telemetry.Figure {
+		return telemetry.Figure{Name: "weir_gossip_" + name, Help: help, Counter: counter,
 			Read: func() float64 { return read(n.mesh.Stats()) }}
 	}
-	return []telemetry.Gauge{
+	return []telemetry.Figure{
 		figure("peers", "Nodes this node replicates with.", false, func(s gossip.Stats) float64 { return float64(s.Peers) }),
 		figure("rows", "Quota rows held.", false, func(s gossip.Stats) float64 { return float64(s.Rows) }),
 		figure("rows_unsaved", "Quota rows changed since the last snapshot.", false, func(s gossip.Stats) float64 { return float64(s.RowsUnsaved) }),
@@ -76,12 +76,16 @@ func (n *Node) gossipGauges() []telemetry.Gauge {
 		figure("entries_new_total", "Entries received that were new here.", true, func(s gossip.Stats) float64 { return float64(s.EntriesNew) }),
 		figure("gaps_total", "Times that frames of a peer were missing.", true, func(s gossip.Stats) float64 { return float64(s.Gaps) }),
 		figure("asks_total", "Requests to a peer for all its rows.", true, func(s gossip.Stats) float64 { return float64(s.Asks) }),
+		figure("ask_timeouts_total", "Requests for all rows whose answer stood still; they are asked anew.", true, func(s gossip.Stats) float64 { return float64(s.AskTimeouts) }),
 		figure("malformed_total", "Frames that did not decode, or bore a wrong sender; they had no effect.", true, func(s gossip.Stats) float64 { return float64(s.MalformedFrames + s.ForeignFrames) }),
 		figure("strangers_total", "Packets and streams refused for their key or label.", true, func(s gossip.Stats) float64 { return float64(s.Strangers) }),
 		figure("name_conflicts_total", "Messages of a second node with a member's name.", true, func(s gossip.Stats) float64 { return float64(s.Conflicts) }),
 		figure("inbox_drops_total", "Frames dropped because the queue of received frames was full; the rows are asked for again.", true, func(s gossip.Stats) float64 { return float64(s.InboxDrops) }),
 		figure("outbox_drops_total", "Frames dropped because the queue to a peer was full; the peer asks for the rows.", true, func(s gossip.Stats) float64 { return float64(s.OutboxDrops) }),
+		figure("undelivered_total", "Frames known not to have reached their peer, dropped ones included; it is told again.", true, func(s gossip.Stats) float64 { return float64(s.Undelivered) }),
 		figure("send_errors_total", "Frames that could not be sent.", true, func(s gossip.Stats) float64 { return float64(s.SendErrors) }),
+		figure("refused_peers_total", "Times that a member was past the bound on peers, and is not replicated with.", true, func(s gossip.Stats) float64 { return float64(s.RefusedPeers) }),
+		figure("log_lines_suppressed_total", "Lines that the membership protocol logged and that were too many.", true, func(s gossip.Stats) float64 { return float64(s.LogLinesSuppressed) }),
 		figure("refused_rows_total", "Rows refused: ended or too far ahead, past a bound, or with numbers that break the rules.", true, refusedRows),
 	}
 }
@@ -90,12 +94,12 @@ func refusedRows(s gossip.Stats) float64 {
 	return float64(s.RefusedEnded + s.RefusedFuture + s.RefusedFull + s.RefusedReplicas + s.RefusedRegions + s.RefusedInvalid)
 }
 
-func (n *Node) snapshotGauges() []telemetry.Gauge {
-	figure := func(name, help string, counter bool, read func(snapshot.Stats) float64) telemetry.Gauge {
-		return telemetry.Gauge{Name: "weir_snapshot_" + name, Help: help, Counter: counter,
+func (n *Node) snapshotFigures() []telemetry.Figure {
+	figure := func(name, help string, counter bool, read func(snapshot.Stats) float64) telemetry.Figure {
+		return telemetry.Figure{Name: "weir_snapshot_" + name, Help: help, Counter: counter,
 			Read: func() float64 { return read(n.saver.Stats()) }}
 	}
-	return []telemetry.Gauge{
+	return []telemetry.Figure{
 		figure("size_bytes", "Size of the snapshot file.", false, func(s snapshot.Stats) float64 { return float64(s.SizeBytes) }),
 		figure("rows_saved_total", "Rows written to the snapshot.", true, func(s snapshot.Stats) float64 { return float64(s.RowsSaved) }),
 		figure("rows_skipped_total", "Damaged rows left out when the snapshot was loaded.", true, func(s snapshot.Stats) float64 { return float64(s.RowsSkipped) }),

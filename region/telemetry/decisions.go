@@ -20,12 +20,11 @@ type Decisions struct {
 }
 
 type decisionLabels struct {
-	keyType   string
-	kind      limiter.Kind
-	allowed   bool
-	rule      string
-	reason    limiter.Reason
-	decidedBy limiter.DecidedBy
+	keyType string
+	kind    limiter.Kind
+	allowed bool
+	rule    string
+	reason  limiter.Reason
 }
 
 // NewDecisions registers the counters.
@@ -46,9 +45,7 @@ func NewDecisions(reg prometheus.Registerer) *Decisions {
 
 // Count counts one decision.
 func (d *Decisions) Count(dec *limiter.Decision) {
-	labels := decisionLabels{
-		keyType: keyType(dec.CountBy), kind: dec.Kind, allowed: dec.Allowed, decidedBy: dec.DecidedBy,
-	}
+	labels := decisionLabels{keyType: keyType(dec.CountBy), kind: dec.Kind, allowed: dec.Allowed}
 	if !dec.Allowed {
 		labels.rule, labels.reason = dec.Rule, dec.Reason
 	}

@@ -6,24 +6,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Gauge is one figure that is read when it is scraped.
-type Gauge struct {
+// Figure is one figure that is read when it is scraped.
+type Figure struct {
 	Name, Help string
 	Labels     prometheus.Labels
-	Counter    bool // it only grows
+	Counter    bool // it only grows; else it is a gauge
 	Read       func() float64
 }
 
 // Register registers figures that live elsewhere.
-func Register(reg prometheus.Registerer, gauges ...Gauge) {
-	for _, g := range gauges {
-		if g.Counter {
+func Register(reg prometheus.Registerer, figures ...Figure) {
+	for _, f := range figures {
+		if f.Counter {
 			reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-				Name: g.Name, Help: g.Help, ConstLabels: g.Labels}, g.Read))
+				Name: f.Name, Help: f.Help, ConstLabels: f.Labels}, f.Read))
 			continue
 		}
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: g.Name, Help: g.Help, ConstLabels: g.Labels}, g.Read))
+			Name: f.Name, Help: f.Help, ConstLabels: f.Labels}, f.Read))
 	}
 }
 
