@@ -104,7 +104,7 @@ func unread(t *testing.T, n *Node) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil { //nolint:forcetypeassert // "tcp" is TCP
+	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
 		t.Fatal(err)
 	}
 	if err := conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
@@ -167,7 +167,7 @@ func TestADrainingNodeDoesNotBecomeReady(t *testing.T) {
 	if why := n.NotReady(); why == nil || why.Error() != "draining" {
 		t.Errorf("it waits for %v", why)
 	}
-	if _, err := http.Get("http://" + n.HTTPAddr().String() + "/livez"); err == nil { //nolint:bodyclose // there is none
+	if _, err := http.Get("http://" + n.HTTPAddr().String() + "/livez"); err == nil {
 		t.Error("its door is open")
 	}
 }

@@ -3,6 +3,7 @@ package region
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -11,8 +12,8 @@ import (
 )
 
 const (
-	// reconcilePeriod is how often a node reads what its region's store holds,
-	// for what a node now gone had counted and not told.
+	// reconcilePeriod is how often one node of a region reads what its store
+	// holds, for what a node now gone had counted and not told.
 	reconcilePeriod = time.Minute
 	storeRetry      = 100 * time.Millisecond
 )
@@ -113,39 +114,61 @@ func (n *Node) reconcile(ctx context.Context) error {
 }
 
 // reconcileLoop reads the store again when a node of this region has gone, and
-// slowly all the time.
+// slowly all the time: that one node does for the region, and gossips.
 func (n *Node) reconcileLoop(ctx context.Context) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
-	last, members := time.Now(), n.ownMembers()
-	for {
+	for p := (pass{at: time.Now(), members: n.ownMembers()}); ; p = n.reconcileAfter(ctx, p) {
 		select {
 		case <-ctx.Done():
 			return
 		case <-look.C:
 		}
-		now := n.ownMembers()
-		if now >= members && time.Since(last) < reconcilePeriod {
-			members = now
-			continue
-		}
-		if err := n.reconcile(ctx); err != nil {
-			n.log.Debug("reconcile with the store", "err", err) // the store reports its own outages
-			continue
-		}
-		last, members = time.Now(), now
-		n.ledger.dropEnded(time.Now().Add(-store.RowGrace).Unix())
 	}
 }
 
-// ownMembers counts the nodes of this region.
-func (n *Node) ownMembers() (count int) {
-	for _, m := range n.mesh.Members() {
-		if m.Region == n.opts.Config.Region {
-			count++
+// pass is when the store was last read, and the nodes of the region seen since.
+type pass struct {
+	at      time.Time
+	members []string
+}
+
+// reconcileAfter reads the store if it is time to, and returns what to go on
+// from. A pass that failed is still to be done.
+func (n *Node) reconcileAfter(ctx context.Context, last pass) pass {
+	now := n.ownMembers()
+	lost, due := someGone(last.members, now), time.Since(last.at) >= reconcilePeriod
+	if !lost && !due {
+		return pass{last.at, now}
+	}
+	if lost || isFirst(n.opts.Config.Node, now) {
+		if err := n.reconcile(ctx); err != nil {
+			n.log.Debug("reconcile with the store", "err", err) // the store reports its own outages
+			return last
 		}
 	}
-	return count
+	n.ledger.dropEnded(time.Now().Add(-store.RowGrace).Unix())
+	return pass{time.Now(), now}
+}
+
+// ownMembers returns the names of the nodes of this region, in order.
+func (n *Node) ownMembers() (names []string) {
+	for _, m := range n.mesh.Members() {
+		if m.Region == n.opts.Config.Region {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+func someGone(before, now []string) bool {
+	return slices.ContainsFunc(before, func(name string) bool { return !slices.Contains(now, name) })
+}
+
+// isFirst says whether the node reads the store for all: the first by name. One
+// that is no member itself knows of nobody who would.
+func isFirst(node string, members []string) bool {
+	return !slices.Contains(members, node) || members[0] == node
 }
 
 // watchRegions keeps the regions' states fresh.
