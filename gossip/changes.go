@@ -2,12 +2,15 @@ package gossip
 
 import "weir/crdt"
 
+// wholeRow stands for all replicas of a row.
+var wholeRow crdt.Replica
+
 // changes is the set of rows that changed, in order of their first change. It
 // holds each row once and so never more than the table does.
 type changes struct {
 	order []crdt.RowID
 	head  int
-	// The replica whose entry changed; the zero Replica if several did.
+	// The replica whose entry changed; wholeRow if several did.
 	replica map[crdt.RowID]crdt.Replica
 }
 
@@ -22,14 +25,14 @@ func (c *changes) add(id crdt.RowID, r crdt.Replica) {
 		c.order = append(c.order, id)
 		c.replica[id] = r
 	case have != r:
-		c.replica[id] = crdt.Replica{}
+		c.replica[id] = wholeRow
 	}
 }
 
 // peek returns the row that changed first.
 func (c *changes) peek() (id crdt.RowID, r crdt.Replica, ok bool) {
 	if c.head == len(c.order) {
-		return crdt.RowID{}, crdt.Replica{}, false
+		return crdt.RowID{}, wholeRow, false
 	}
 	id = c.order[c.head]
 	return id, c.replica[id], true
@@ -39,8 +42,11 @@ func (c *changes) peek() (id crdt.RowID, r crdt.Replica, ok bool) {
 func (c *changes) pop() {
 	delete(c.replica, c.order[c.head])
 	c.head++
-	if c.head == len(c.order) {
-		c.order, c.head = c.order[:0], 0
+	// Rows that are taken and come back before the list is ever empty must not
+	// make it grow: no more is moved than was popped since it last was.
+	if c.head > len(c.order)/2 {
+		c.order = c.order[:copy(c.order, c.order[c.head:])]
+		c.head = 0
 	}
 }
 

@@ -10,9 +10,6 @@ import (
 	"weir/crdt"
 )
 
-// wholeRow stands for all replicas of a row.
-var wholeRow crdt.Replica
-
 // CoreConfig says what a core is to be.
 type CoreConfig struct {
 	Node, Region string
@@ -105,8 +102,9 @@ func (c *Core) PeerUp(p Peer) bool {
 	return true
 }
 
-// PeerDown removes a peer. What others told it alone, of all in this region, may
-// have gone with it: this node asks every other peer for its rows.
+// PeerDown removes a peer. What others told it alone, of all in its region, may
+// have gone with it: in its region, this node asks every other peer for its
+// rows; in another, this node's new streams tell the rest of it to ask.
 func (c *Core) PeerDown(name string) {
 	gone := c.byName[name]
 	if gone == nil {
@@ -116,11 +114,13 @@ func (c *Core) PeerDown(name string) {
 	c.peers = slices.DeleteFunc(c.peers, func(p *peer) bool { return p.Name == name })
 	c.order = c.order[:len(c.peers)]
 	c.answerTurn = 0
-	if gone.Region != c.region {
-		return
-	}
 	for _, p := range c.peers {
-		p.ask.due = true
+		switch {
+		case gone.Region == c.region:
+			p.ask.due = true
+		case gone.Region == p.Region:
+			p.out = c.newStream()
+		}
 	}
 }
 
@@ -136,18 +136,40 @@ func (c *Core) Sent(to string) {
 	}
 }
 
-// Undelivered reports that a frame for a peer was dropped or could not be sent.
-// The peer gets a new stream of frames, which tells it to ask for all rows.
-func (c *Core) Undelivered(now time.Duration, to string) {
+// Undelivered reports that a message was dropped or could not be sent. The peer
+// gets a new stream of frames, which tells it to ask for all rows; its news goes
+// to another node of its region.
+func (c *Core) Undelivered(now time.Duration, m Message) {
 	c.counters.Undelivered++
-	p := c.byName[to]
+	p := c.byName[m.To]
 	if p == nil {
 		return
 	}
-	c.Sent(to)
+	c.Sent(m.To)
 	p.out = c.newStream()
 	p.troubled, p.troubleAt = true, now
+	c.tellAnother(now, p.Region, m.Frame)
 }
+
+// tellAnother makes a frame's rows news again where a node of the region can be
+// told them in another's stead. Where none can, each gets a new stream in turn.
+func (c *Core) tellAnother(now time.Duration, region string, frame []byte) {
+	if !slices.ContainsFunc(c.peers, func(p *peer) bool { return p.Region == region && !p.inTrouble(now) }) {
+		return
+	}
+	in, err := decode(frame)
+	if err != nil || in.answers != 0 {
+		return // what was asked for is asked for again
+	}
+	for i := range in.rows {
+		for _, e := range in.rows[i].entries {
+			c.dirty.add(in.rows[i].id, e.Replica)
+		}
+	}
+}
+
+// HasRoom says whether the row is held or could be.
+func (c *Core) HasRoom(id crdt.RowID) bool { return c.rows.HasRoom(id) }
 
 // FirstSync says whether a peer has answered a request for all rows to the end.
 func (c *Core) FirstSync() bool { return c.firstSync }

@@ -80,8 +80,8 @@ type rowEncoder struct {
 	entry []byte
 }
 
-// append adds e.row to a frame's rows: the entry of one replica, or all if
-// that is the zero Replica.
+// append adds e.row to a frame's rows: the entry of one replica, or all for
+// wholeRow.
 func (e *rowEncoder) append(b []byte, only crdt.Replica, region func(string) uint32) []byte {
 	name := e.row.Name()
 	body := appendText(e.body[:0], rowRule, name.Rule)
@@ -90,7 +90,7 @@ func (e *rowEncoder) append(b []byte, only crdt.Replica, region func(string) uin
 	body = appendUint(body, rowEnd, protowire.EncodeZigZag(name.End))
 	body = appendUint(body, rowGeneration, uint64(name.Generation))
 	for _, en := range e.row.Entries() {
-		if only != (crdt.Replica{}) && en.Replica != only {
+		if only != wholeRow && en.Replica != only {
 			continue
 		}
 		e.entry = appendEntry(e.entry[:0], en, region(en.Replica.Region))
