@@ -75,15 +75,3 @@ func BenchmarkRowID(b *testing.B) {
 		n.ID()
 	}
 }
-
-func BenchmarkElsewhere(b *testing.B) {
-	table, n := NewTable(1), benchName(1)
-	for _, region := range regionNames {
-		_, _ = table.Merge(n.ID(), n, benchEntry(region, 1000))
-	}
-	id := n.ID()
-	b.ReportAllocs()
-	for range b.N {
-		table.Elsewhere(id, "eu")
-	}
-}

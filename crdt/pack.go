@@ -38,15 +38,14 @@ func (p packed) next(from int) (e packedEntry, ok bool) {
 	return e, true
 }
 
-// find returns the entry of a replica and how many entries were passed.
-func (p packed) find(replica uint32) (e packedEntry, found bool, passed int) {
+// find returns the entry of a replica.
+func (p packed) find(replica uint32) (e packedEntry, found bool) {
 	for e, ok := p.next(0); ok; e, ok = p.next(e.to) {
 		if e.replica == replica {
-			return e, true, passed
+			return e, true
 		}
-		passed++
 	}
-	return packedEntry{}, false, passed
+	return packedEntry{}, false
 }
 
 func appendPacked(b []byte, replica uint32, e Entry) []byte {

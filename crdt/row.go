@@ -16,9 +16,6 @@ func NewRow(name RowName) *Row { return &Row{name: name} }
 // Name names the row.
 func (r *Row) Name() RowName { return r.name }
 
-// Clone returns a copy that shares nothing with the row.
-func (r *Row) Clone() *Row { return &Row{name: r.name, entries: slices.Clone(r.entries)} }
-
 // Merge merges what one replica counted and says whether anything was new.
 // It does not judge the entry: see Entry.Validate.
 func (r *Row) Merge(e Entry) bool {
@@ -32,16 +29,6 @@ func (r *Row) Merge(e Entry) bool {
 	joined := r.entries[i].join(e)
 	changed := joined != r.entries[i]
 	r.entries[i] = joined
-	return changed
-}
-
-// MergeRow merges every entry of another row and says whether anything was
-// new. The names are not compared.
-func (r *Row) MergeRow(other *Row) bool {
-	changed := false
-	for _, e := range other.entries {
-		changed = r.Merge(e) || changed
-	}
 	return changed
 }
 

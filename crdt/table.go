@@ -62,6 +62,13 @@ func (t *Table) Has(id RowID) bool {
 	return ok
 }
 
+// HasRoom says whether the row may be merged into: the table holds it, or may
+// hold one more.
+func (t *Table) HasRoom(id RowID) bool { return len(t.index) < t.maxRows || t.Has(id) }
+
+// HasRoom says whether the table holds the row or has room for it.
+func (t *Table) HasRoom(id RowID) bool { return t.Has(id) || t.Len() < t.maxRows }
+
 // Merge merges what one replica counted into the row, which it makes if there
 // is none, and says whether anything was new. id is name.ID(); name and e are
 // valid. ErrFull or ErrEntries: nothing changed.
@@ -72,7 +79,7 @@ func (t *Table) Merge(id RowID, name RowName, e Entry) (bool, error) {
 	}
 	s := t.slot(n)
 	if replica, known := t.replicas.number(e.Replica); known {
-		if have, found, _ := s.entries().find(replica); found {
+		if have, found := s.entries().find(replica); found {
 			return t.update(s, have, e), nil
 		}
 	}
@@ -159,21 +166,15 @@ func (t *Table) At(place uint32, dst *Row) bool {
 	return true
 }
 
-// Elsewhere is the net of what regions other than this one took in the row, in
-// units; 0 if there is no such row. It allocates nothing.
-func (t *Table) Elsewhere(id RowID, region string) int64 {
-	n, ok := t.index[id]
-	if !ok {
-		return 0
-	}
-	s := t.slot(n)
-	var sum int64
-	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
-		if t.replicas.value(e.replica).Region != region {
-			sum = addUnits(sum, e.taken-e.returned)
+// HasEnded says whether the period of any row ended at or before the given Unix
+// second. It looks at the periods in use, which are few.
+func (t *Table) HasEnded(before int64) bool {
+	for _, p := range t.periods.values {
+		if p.users > 0 && p.value.end <= before {
+			return true
 		}
 	}
-	return sum
+	return false
 }
 
 // DropEnded drops whole rows whose period ended at or before the given Unix
@@ -181,9 +182,6 @@ func (t *Table) Elsewhere(id RowID, region string) int64 {
 // stopped, so that a full table is swept without a pause; it returns how many
 // rows it dropped.
 func (t *Table) DropEnded(before int64, budget int) int {
-	if !t.anyEnded(before) {
-		return 0
-	}
 	dropped := 0
 	for range min(budget, int(t.Slots())) {
 		place := t.sweep
@@ -194,16 +192,6 @@ func (t *Table) DropEnded(before int64, budget int) int {
 		}
 	}
 	return dropped
-}
-
-// anyEnded looks at the periods in use, which are few.
-func (t *Table) anyEnded(before int64) bool {
-	for _, p := range t.periods.values {
-		if p.users > 0 && p.value.end <= before {
-			return true
-		}
-	}
-	return false
 }
 
 func (t *Table) drop(place uint32, s *slot) {

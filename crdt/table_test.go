@@ -48,6 +48,9 @@ func TestTableAgreesWithRows(t *testing.T) {
 						want++
 					}
 				}
+				if table.HasEnded(before) != (want > 0) {
+					t.Fatalf("HasEnded(%d) = %v, %d have", before, want == 0, want)
+				}
 				if got := table.DropEnded(before, slotsInChunk); got != want {
 					t.Fatalf("DropEnded(%d) = %d, want %d", before, got, want)
 				}
@@ -65,11 +68,6 @@ func compareTable(t *rapid.T, table *Table, rows map[RowName]*Row) {
 	for n, want := range rows {
 		if !table.Row(n.ID(), &row) || row.Name() != n || !sameEntries(&row, want) {
 			t.Fatalf("row %v is %v, want %v", n, row, want)
-		}
-		for _, region := range regionNames {
-			if got := table.Elsewhere(n.ID(), region); got != want.Elsewhere(region) {
-				t.Fatalf("Elsewhere(%s) = %d, want %d", region, got, want.Elsewhere(region))
-			}
 		}
 	}
 	met := 0
@@ -101,10 +99,13 @@ func TestTableRefusesNewRowsPastItsBound(t *testing.T) {
 	if _, err := table.Merge(n.ID(), n, e); !errors.Is(err, ErrFull) {
 		t.Fatalf("a third row: %v, want ErrFull", err)
 	}
-	if table.Has(n.ID()) || table.Len() != 2 {
-		t.Fatal("a refused row was kept")
+	if table.Has(n.ID()) || table.Len() != 2 || table.HasRoom(n.ID()) {
+		t.Fatal("a refused row was kept, or said to have room")
 	}
 	n.Key, e.Version = "0", 2
+	if !table.HasRoom(n.ID()) {
+		t.Fatal("a row that is held has no room")
+	}
 	mustMerge(t, table, n, e)
 	if table.DropEnded(daily.End, slotsInChunk) != 2 {
 		t.Fatal("ended rows stayed")
@@ -124,8 +125,9 @@ func TestTableRefusesReplicasPastItsBound(t *testing.T) {
 	}
 	e.Replica.Nonce, e.Version = 7, 2
 	mustMerge(t, table, daily, e)
-	if got := table.Elsewhere(daily.ID(), ""); got != MaxEntries {
-		t.Fatalf("value %d, want %d", got, MaxEntries)
+	var row Row
+	if table.Row(daily.ID(), &row); row.Value() != MaxEntries {
+		t.Fatalf("value %d, want %d", row.Value(), MaxEntries)
 	}
 }
 
@@ -170,9 +172,6 @@ func TestReadingAHotRowAllocatesNothing(t *testing.T) {
 	table := NewTable(1)
 	mustMerge(t, table, daily, Entry{Replica: Replica{"eu", 1}, Version: 1, Taken: 5})
 	id := daily.ID()
-	if n := testing.AllocsPerRun(100, func() { table.Elsewhere(id, "us") }); n != 0 {
-		t.Fatalf("Elsewhere: %v allocations", n)
-	}
 	var row Row
 	if n := testing.AllocsPerRun(100, func() { table.Row(id, &row) }); n != 0 {
 		t.Fatalf("Row: %v allocations", n)

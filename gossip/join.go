@@ -178,7 +178,7 @@ func (j *joiner) answeredLately(addr string, now time.Time) bool {
 	return ok && now.Sub(at) < joinAgain
 }
 
-func (j *joiner) answer(addr string, now time.Time) {
+func (j *joiner) noteAnswered(addr string, now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.answered) >= maxLost {
@@ -261,5 +261,5 @@ func (m *Mesh) joinOne(ctx context.Context, addr string) {
 		return
 	}
 	m.log.Info("gossip: joined", "addr", addr)
-	m.joiner.answer(addr, now)
+	m.joiner.noteAnswered(addr, now)
 }

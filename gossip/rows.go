@@ -90,9 +90,6 @@ func (c *Core) Changes() uint64 { return c.changed }
 // known.
 func (c *Core) Row(id crdt.RowID, dst *crdt.Row) bool { return c.rows.Row(id, dst) }
 
-// Elsewhere is the net of what regions other than this one took, in units.
-func (c *Core) Elsewhere(id crdt.RowID, region string) int64 { return c.rows.Elsewhere(id, region) }
-
 // Places and At walk over all rows: see crdt.Table.
 func (c *Core) Places() uint32 { return c.rows.Slots() }
 

@@ -13,7 +13,9 @@ type batch struct {
 func (c *Core) Tick(now time.Duration, nowUnix int64) []Message {
 	c.nowUnix = nowUnix
 	c.raiseStamp()
-	c.counters.RowsEnded += uint64(c.rows.DropEnded(nowUnix-periodGraceSeconds, sweepPlaces))
+	if c.rows.HasEnded(nowUnix - periodGraceSeconds) {
+		c.counters.RowsEnded += uint64(c.rows.DropEnded(nowUnix-periodGraceSeconds, sweepPlaces))
+	}
 	c.answersLeft = maxAnswerFramesAll
 	c.expireAsks(now)
 	c.makeAsks(now)

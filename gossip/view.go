@@ -30,6 +30,14 @@ func (m *Mesh) Restore(row *crdt.Row) (news int) {
 	return news
 }
 
+// HasRoom says whether the row is held or could be: a new one past the bound
+// cannot.
+func (m *Mesh) HasRoom(id crdt.RowID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.core.HasRoom(id)
+}
+
 // View calls f with the row, if it is known, and says whether it is. f runs
 // under a lock that every check takes: it copies what it needs and returns, and
 // calls no method of the mesh.
@@ -63,14 +71,6 @@ func (m *Mesh) page(from uint32, f func(*crdt.Row)) (more bool) {
 		}
 	}
 	return from+pageRows < places
-}
-
-// Elsewhere is the net of what regions other than this node's took in a row, in
-// units.
-func (m *Mesh) Elsewhere(id crdt.RowID) int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.core.Elsewhere(id, m.cfg.Region)
 }
 
 // TakeUnsaved returns up to limit rows that changed since they were last taken.
