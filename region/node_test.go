@@ -66,8 +66,8 @@ func waitReady(t *testing.T, n *Node) {
 	t.Helper()
 	select {
 	case <-n.Ready():
-	case <-time.After(10 * time.Second):
-		t.Fatalf("not ready after 10 s: %v", n.NotReady())
+	case <-time.After(30 * time.Second):
+		t.Fatalf("not ready after 30 s: %v", n.NotReady())
 	}
 }
 

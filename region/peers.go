@@ -31,7 +31,7 @@ func (n *Node) waitForPeers(ctx context.Context) bool {
 	look := time.NewTicker(syncLook)
 	defer look.Stop()
 	began := time.Now()
-	heard, at := n.syncProgress(), began
+	quiet := silence{since: began}
 	for {
 		select {
 		case <-ctx.Done():
@@ -41,10 +41,8 @@ func (n *Node) waitForPeers(ctx context.Context) bool {
 			return true
 		case <-look.C:
 		}
-		if now := n.syncProgress(); now != heard {
-			heard, at = now, time.Now()
-		}
-		if time.Since(at) >= n.peerPatience(heard) {
+		heard := n.syncProgress()
+		if quiet.lasts(heard, time.Now()) >= n.peerPatience(heard) {
 			n.logWithoutPeers(heard, time.Since(began))
 			return true
 		}
@@ -60,6 +58,20 @@ type progress struct {
 func (n *Node) syncProgress() progress {
 	s := n.mesh.Stats()
 	return progress{peers: s.Peers, rows: s.RowsReceived}
+}
+
+// silence is the time in which nothing came.
+type silence struct {
+	heard progress
+	since time.Time
+}
+
+// lasts says for how long nothing has come, given what has by now.
+func (s *silence) lasts(heard progress, now time.Time) time.Duration {
+	if heard != s.heard {
+		s.heard, s.since = heard, now
+	}
+	return now.Sub(s.since)
 }
 
 // peerPatience is how long a node waits while nothing comes, given what came.

@@ -44,20 +44,35 @@ func peerRow(k string) crdt.RowName {
 	return crdt.RowName{Rule: "daily", Key: k, Start: start, End: start + 86_400}
 }
 
-// Rows that take longer to come than a node waits for nothing are waited for.
+// A wait ends when nothing came for so long, however long it has been.
+func TestSilenceEndsWithEveryRow(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	quiet := silence{since: at(0)}
+	for _, step := range []struct {
+		now   int
+		heard progress
+		want  time.Duration
+	}{
+		{4, progress{}, 4 * time.Second},
+		{5, progress{peers: 1}, 0},
+		{9, progress{peers: 1}, 4 * time.Second},
+		{10, progress{peers: 1, rows: 100}, 0},
+		{14, progress{peers: 1, rows: 200}, 0},
+		{19, progress{peers: 1, rows: 200}, 5 * time.Second},
+	} {
+		if got := quiet.lasts(step.heard, at(step.now)); got != step.want {
+			t.Errorf("at %d s: %v, want %v", step.now, got, step.want)
+		}
+	}
+}
+
+// A node is ready with all its peer's rows.
 func TestComingRowsAreWaitedFor(t *testing.T) {
-	const rows = 300_000
+	const rows = 100_000
 	peer := startPeer(t, "", rows)
-	waits := defaultWaits()
-	waits.sync = 700 * time.Millisecond
-	began := time.Now()
-	n := beginPatientNode(t, "eu", waits, func(cfg *config.Config) {
+	n := startNode(t, "eu", func(cfg *config.Config) {
 		cfg.Gossip.Join, cfg.Snapshot = []string{peer.Addr()}, ""
 	})
-	waitReady(t, n)
-	if took := time.Since(began); took < waits.sync {
-		t.Fatalf("the rows came in %v: too few for this test", took)
-	}
 	if held := n.mesh.Stats().Rows; held != rows || n.restoredFrom()[0] != "peers" {
 		t.Errorf("ready with %d rows from %v", held, n.restoredFrom())
 	}
@@ -91,7 +106,7 @@ func TestARestartedSeedHearsItsPeers(t *testing.T) {
 func TestALoneNodeIsReadySoon(t *testing.T) {
 	began := time.Now()
 	waitReady(t, beginPatientNode(t, "eu", defaultWaits(), nil))
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }
