@@ -66,9 +66,6 @@ func (t *Table) Has(id RowID) bool {
 // hold one more.
 func (t *Table) HasRoom(id RowID) bool { return len(t.index) < t.maxRows || t.Has(id) }
 
-// HasRoom says whether the table holds the row or has room for it.
-func (t *Table) HasRoom(id RowID) bool { return t.Has(id) || t.Len() < t.maxRows }
-
 // Merge merges what one replica counted into the row, which it makes if there
 // is none, and says whether anything was new. id is name.ID(); name and e are
 // valid. ErrFull or ErrEntries: nothing changed.

@@ -319,7 +319,7 @@ func TestAnUndeliveredFrameIsRepaired(t *testing.T) {
 		if from != "eu-1" {
 			return false
 		}
-		c.cores[from].Undelivered(c.now, m.To)
+		c.cores[from].Undelivered(c.now, m)
 		return true
 	}
 	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 5))
@@ -584,5 +584,38 @@ func TestAnEarlyRequestIsAnswered(t *testing.T) {
 	c.wantEverywhere("a", 1)
 	if !eu.FirstSync() || eu.Counters().Asks != 1 {
 		t.Errorf("whole answer: %v, after %d requests", eu.FirstSync(), eu.Counters().Asks)
+	}
+}
+
+// TestUndeliveredNewsGoesToAnotherNode: one link alone is dead, and each frame
+// is known for lost only seconds after.
+func TestUndeliveredNewsGoesToAnotherNode(t *testing.T) {
+	c := newCluster(t, Peer{"us-1", "us"}, Peer{"eu-1", "eu"}, Peer{"eu-2", "eu"})
+	c.ticks(20)
+	type loss struct {
+		at time.Duration
+		m  Message
+	}
+	var losses []loss
+	c.drop = func(from string, m Message) bool {
+		dead := (from == "us-1" && m.To == "eu-1") || (from == "eu-1" && m.To == "us-1")
+		if dead && from == "us-1" {
+			losses = append(losses, loss{c.now, m})
+		}
+		return dead
+	}
+	const rows = 100
+	for i := range rows + 60 {
+		if i < rows {
+			c.cores["us-1"].Record(testName(strconv.Itoa(i)), testEntry("us", 1))
+		}
+		for len(losses) > 0 && c.now-losses[0].at >= 3*time.Second {
+			c.cores["us-1"].Undelivered(c.now, losses[0].m)
+			losses = losses[1:]
+		}
+		c.tick()
+	}
+	for i := range rows {
+		c.wantEverywhere(strconv.Itoa(i), 1)
 	}
 }

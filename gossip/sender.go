@@ -21,8 +21,8 @@ type sender struct {
 }
 
 type outFrame struct {
-	frame []byte
-	at    time.Duration // when it was made
+	msg Message
+	at  time.Duration // when it was made
 }
 
 // startSender starts a peer's sender. The caller holds m.mu.
@@ -48,13 +48,13 @@ func (m *Mesh) post(msg Message) {
 	s := m.senders[msg.To]
 	if s != nil {
 		select {
-		case s.outbox <- outFrame{msg.Frame, m.cfg.Clock()}:
+		case s.outbox <- outFrame{msg, m.cfg.Clock()}:
 			return
 		default:
 			m.outboxDrops.Add(1)
 		}
 	}
-	m.core.Undelivered(m.cfg.Clock(), msg.To)
+	m.core.Undelivered(m.cfg.Clock(), msg)
 }
 
 func (m *Mesh) sendLoop(ctx context.Context, s *sender) {
@@ -76,17 +76,17 @@ func (m *Mesh) sendLoop(ctx context.Context, s *sender) {
 }
 
 func (m *Mesh) sendFrame(s *sender, f outFrame) {
-	frame := appendHeld(f.frame, m.cfg.Clock()-f.at)
+	frame := appendHeld(f.msg.Frame, m.cfg.Clock()-f.at)
 	err := m.list.SendReliable(&s.node, frame)
 	if err != nil {
 		m.sendErrors.Add(1)
 		m.log.Debug("gossip: frame not sent", "node", s.node.Name, "error", err)
 	}
-	m.report(s, err == nil)
+	m.report(s, f.msg, err == nil)
 }
 
 // report tells the core what became of a frame, unless its peer went meanwhile.
-func (m *Mesh) report(s *sender, sent bool) {
+func (m *Mesh) report(s *sender, msg Message, sent bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -94,6 +94,6 @@ func (m *Mesh) report(s *sender, sent bool) {
 	case sent:
 		m.core.Sent(s.node.Name)
 	default:
-		m.core.Undelivered(m.cfg.Clock(), s.node.Name)
+		m.core.Undelivered(m.cfg.Clock(), msg)
 	}
 }

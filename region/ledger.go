@@ -41,7 +41,7 @@ func (l *ledger) View(take *store.QuotaTake) bool {
 	if name.Validate() != nil {
 		return false
 	}
-	l.mesh.View(id, func(row *crdt.Row) {
+	known := l.mesh.View(id, func(row *crdt.Row) {
 		take.Elsewhere = row.Elsewhere(l.region)
 		for _, e := range row.Entries() {
 			if e.Replica.Region == l.region && store.Reign(e.Replica.Nonce) != take.Reign {
@@ -50,6 +50,9 @@ func (l *ledger) View(take *store.QuotaTake) bool {
 			}
 		}
 	})
+	if !known && !l.mesh.HasRoom(id) {
+		return false
+	}
 	if len(take.Earlier) > 0 && l.isConfirmed(id, take) {
 		take.Earlier = take.Earlier[:0]
 	}

@@ -67,7 +67,7 @@ func (n *network) send(from *node, m gossip.Message) {
 		switch {
 		case from.life != life || from.core == nil:
 		case told:
-			from.core.Undelivered(from.now(), m.To)
+			from.core.Undelivered(from.now(), m)
 		default:
 			from.core.Sent(m.To)
 		}
