@@ -131,6 +131,26 @@ func TestQuotasAreListedInPages(t *testing.T) {
 	}
 }
 
+// TestLongKeysAreCounted: a key of any length that a check may carry is counted,
+// and found by what the list shows and by itself.
+func TestLongKeysAreCounted(t *testing.T) {
+	conn := dial(t, startNode(t, "eu", nil))
+	long := strings.Repeat("k", 4096)
+	if _, err := weirv1.NewLimiterServiceClient(conn).Check(t.Context(), &weirv1.CheckRequest{Attributes: key(long)}); err != nil {
+		t.Fatal(err)
+	}
+	quotas := weirv1.NewQuotaServiceClient(conn)
+	list, err := quotas.ListQuotas(t.Context(), &weirv1.ListQuotasRequest{})
+	if err != nil || list.Total != 1 {
+		t.Fatalf("got %v, %v", list, err)
+	}
+	for _, k := range []string{long, list.Quotas[0].Key} {
+		if got, err := quotas.GetQuota(t.Context(), &weirv1.GetQuotaRequest{Rule: "daily", Key: k}); err != nil || got.Quota.Used != 1 {
+			t.Errorf("key of %d bytes: %v, %v", len(k), got, err)
+		}
+	}
+}
+
 func TestBadQuotaRequests(t *testing.T) {
 	quotas := weirv1.NewQuotaServiceClient(dial(t, startNode(t, "eu", nil)))
 	for in, code := range map[*weirv1.GetQuotaRequest]codes.Code{

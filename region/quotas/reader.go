@@ -47,7 +47,12 @@ func (r *Reader) Get(name, key string) (*weirv1.Quota, bool) {
 	start, end := quota.Period(r.now())
 	row := crdt.RowName{Rule: name, Key: key, Start: start, End: end}
 	out := r.quota(crdt.NewRow(row), quota.Limit)
-	r.rows.View(row.ID(), func(known *crdt.Row) { out = r.quota(known, quota.Limit) })
+	// A long key may be given as it is counted and listed, or whole.
+	for _, row.Key = range []string{key, rule.ShortKey(key)} {
+		if r.rows.View(row.ID(), func(known *crdt.Row) { out = r.quota(known, quota.Limit) }) {
+			break
+		}
+	}
 	return out, true
 }
 
