@@ -95,6 +95,9 @@ type joiner struct {
 	lost map[string]lostMember
 	// answered holds when addresses last answered.
 	answered map[string]time.Time
+	// failing holds addresses whose failure was told and that have not answered
+	// since.
+	failing map[string]bool
 	// Until then, others may not have this node as a member.
 	unsettled time.Time
 }
@@ -105,7 +108,7 @@ type lostMember struct {
 }
 
 func newJoiner(addrs []string) (*joiner, error) {
-	j := &joiner{lost: make(map[string]lostMember), answered: make(map[string]time.Time)}
+	j := &joiner{lost: make(map[string]lostMember), failing: make(map[string]bool), answered: make(map[string]time.Time)}
 	for _, addr := range addrs {
 		a, err := parseJoin(addr)
 		if err != nil {
@@ -171,6 +174,17 @@ func (j *joiner) lostAddrs(now time.Time) (addrs []string) {
 	return addrs
 }
 
+// failedAnew says whether the address had not failed since it last answered.
+func (j *joiner) failedAnew(addr string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.failing) >= maxLost || j.failing[addr] {
+		return false
+	}
+	j.failing[addr] = true
+	return true
+}
+
 func (j *joiner) answeredLately(addr string, now time.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -185,6 +199,7 @@ func (j *joiner) noteAnswered(addr string, now time.Time) {
 		clear(j.answered)
 	}
 	j.answered[addr] = now
+	delete(j.failing, addr)
 }
 
 // joinLoop tries what is missing, at once and then every second.
@@ -257,7 +272,9 @@ func (m *Mesh) joinOne(ctx context.Context, addr string) {
 		return
 	}
 	if _, err := m.list.Join([]string{addr}); err != nil {
-		m.log.Debug("gossip: join failed", "addr", addr, "error", err)
+		if m.joiner.failedAnew(addr) {
+			m.log.Warn("gossip: join failed, tried again every second", "addr", addr, "error", err)
+		}
 		return
 	}
 	m.log.Info("gossip: joined", "addr", addr)

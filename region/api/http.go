@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -175,11 +177,32 @@ func (h *HTTP) node(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (h *HTTP) quota(w http.ResponseWriter, r *http.Request) {
+	if err := onlyParameters(r, "rule", "key"); err != nil {
+		problem(w, err)
+		return
+	}
 	q := r.URL.Query()
 	answer(r.Context(), w, &weirv1.GetQuotaRequest{Rule: q.Get("rule"), Key: q.Get("key")}, h.Quotas.GetQuota)
 }
 
+// onlyParameters refuses a parameter that would be ignored.
+func onlyParameters(r *http.Request, known ...string) error {
+	for name := range r.URL.Query() {
+		if !slices.Contains(known, name) {
+			return status.Errorf(codes.InvalidArgument, "%s: no such parameter; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// listParameters are those of a page of quotas.
+var listParameters = []string{"rule", "search", "order", "pageSize", "pageToken"}
+
 func (h *HTTP) quotas(w http.ResponseWriter, r *http.Request) {
+	if err := onlyParameters(r, listParameters...); err != nil {
+		problem(w, err)
+		return
+	}
 	in, err := listRequest(r)
 	if err != nil {
 		problem(w, err)
@@ -217,6 +240,10 @@ func intParameter(value, name string) (int32, error) {
 
 // watch streams pages as server-sent events.
 func (h *HTTP) watch(w http.ResponseWriter, r *http.Request) {
+	if err := onlyParameters(r, append(listParameters[:len(listParameters):len(listParameters)], "intervalMs")...); err != nil {
+		problem(w, err)
+		return
+	}
 	list, err := listRequest(r)
 	if err != nil {
 		problem(w, err)

@@ -29,7 +29,7 @@ func (l *loading) environ(environ []string) {
 }
 
 // otherVariables are read by other parts of weir than its configuration.
-var otherVariables = []string{"WEIR_CONFIG", "WEIR_ADDR", "WEIR_TOKEN_FILE", "WEIR_CA", "WEIR_CERT", "WEIR_KEY"}
+var otherVariables = []string{"WEIR_CONFIG", "WEIR_ADDR"}
 
 // serviceVariable is what Kubernetes sets for a service whose name begins with
 // weir; nobody wrote it.

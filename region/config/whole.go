@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ func (l *loading) whole(file string) {
 	}
 	l.ownRegion()
 	l.distinctPorts()
+	l.ownFile()
 	l.loopback()
 }
 
@@ -36,6 +38,17 @@ func (l *loading) ownRegion() {
 		return
 	}
 	l.wrong("regions", "this node's region %q is not among %s; add it with its weight", c.Region, strings.Join(c.RegionNames(), ", "))
+}
+
+// ownFile refuses a snapshot that is another field's file: it would be taken for
+// a damaged one and set aside.
+func (l *loading) ownFile() {
+	c := l.config
+	for _, other := range []struct{ path, file string }{{"rules", c.Rules}, {"gossip.keyring_file", c.Gossip.KeyringFile}} {
+		if c.Snapshot != "" && other.file != "" && filepath.Clean(c.Snapshot) == filepath.Clean(other.file) && l.sound("snapshot", other.path) {
+			l.wrong("snapshot", "%q is also %s; write the path of a file of its own", c.Snapshot, other.path)
+		}
+	}
 }
 
 // wrong adds a problem where the field's value came from.

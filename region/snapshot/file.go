@@ -76,7 +76,7 @@ func Open(path string, log *slog.Logger) (*File, error) {
 		f, err = reopen(path, log, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("snapshot: open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return f, nil
 }

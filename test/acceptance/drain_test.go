@@ -60,7 +60,7 @@ func TestRollingRestart(t *testing.T) {
 		stays.waitAnswers(t, 100)
 		n.start(t)
 		n.waitReady(t)
-		region.waitAnswers(t, 500)
+		region.waitReached(t, n)
 		stays.stop()
 		if errs := stays.errors(); len(errs) > 0 {
 			t.Errorf("%d calls to the node that stays failed, the first with: %v", len(errs), errs[0])

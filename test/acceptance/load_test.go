@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+
 	weirv1 "weir/proto/weir/v1"
 )
 
@@ -131,6 +134,11 @@ type load struct {
 	*tally
 	stopping chan struct{}
 	workers  sync.WaitGroup
+
+	// reached holds, for each worker, the addresses that answered since it was
+	// last cleared.
+	reachedMu sync.Mutex
+	reached   []map[string]bool
 }
 
 // startLoad starts one worker for each client, each with one call under way at
@@ -139,6 +147,7 @@ type load struct {
 func startLoad(t *testing.T, clients []*client, prefix string, keys int) *load {
 	t.Helper()
 	l := &load{tally: newTally(), stopping: make(chan struct{})}
+	l.forgetReached(len(clients))
 	for i, c := range clients {
 		l.workers.Go(func() { l.work(c, prefix, keys, i) })
 	}
@@ -156,13 +165,43 @@ func (l *load) work(c *client, prefix string, keys, worker int) {
 		key := fmt.Sprintf("%s-%d", prefix, i%keys)
 		l.begin(key)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		out, err := c.Check(ctx, &weirv1.CheckRequest{Attributes: map[string]string{"client": key}})
+		var from peer.Peer
+		out, err := c.Check(ctx, &weirv1.CheckRequest{Attributes: map[string]string{"client": key}}, grpc.Peer(&from))
 		cancel()
 		l.end(key, out, err)
 		if err != nil {
 			return
 		}
+		l.reachedMu.Lock()
+		l.reached[worker][from.Addr.String()] = true
+		l.reachedMu.Unlock()
 	}
+}
+
+func (l *load) forgetReached(workers int) {
+	l.reachedMu.Lock()
+	defer l.reachedMu.Unlock()
+	l.reached = make([]map[string]bool, workers)
+	for i := range l.reached {
+		l.reached[i] = make(map[string]bool)
+	}
+}
+
+// waitReached waits until the node has answered every client anew: each takes
+// its own time to connect again.
+func (l *load) waitReached(t *testing.T, n *node) {
+	t.Helper()
+	l.forgetReached(len(l.reached))
+	eventually(t, 30*time.Second, "every client is back at "+n.name, func(context.Context) error {
+		l.reachedMu.Lock()
+		defer l.reachedMu.Unlock()
+		for i, addrs := range l.reached {
+			if !addrs[n.grpcAddr()] {
+				return fmt.Errorf("client %d is not, failed: %v", i, l.errors())
+			}
+		}
+		return nil
+	})
 }
 
 // stop lets calls under way end and makes no more.

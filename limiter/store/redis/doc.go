@@ -12,11 +12,13 @@
 //	weir:{3ff}reign     the reign of the data under this tag, and the run of the
 //	                    server it was opened in
 //
+//	weir:region         the region whose state this is
+//
 // Buckets share 131 072 small hashes, chosen by tag and 7 bits of the ID,
 // because no key of its own takes less than 145 bytes. Redis 7.0 has no expiry
 // for a hash's field: every state begins with the instant from which it equals a
 // full bucket, a new field pays for looking at three others, and the whole hash
-// expires after its last. Only the markers never expire.
+// expires after its last. Only the markers and the region's name never expire.
 //
 // # Guarantees
 //

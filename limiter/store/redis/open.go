@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -38,7 +39,7 @@ func (s *Store) open() error {
 	ctx, cancel := context.WithTimeout(s.life, controlTimeout)
 	defer cancel()
 	control := redis.NewClient(controlOptions(s.server))
-	run, inForce, err := openOver(ctx, control)
+	run, inForce, err := openOver(ctx, control, s.opts.Region)
 	if err == nil {
 		err = s.adopt(run, inForce)
 	}
@@ -67,14 +68,38 @@ func (s *Store) pausing() error {
 
 // openOver asks for the run and opens the reigns over one connection, so that
 // both speak of the same server.
-func openOver(ctx context.Context, control *redis.Client) (run string, inForce []string, err error) {
+func openOver(ctx context.Context, control *redis.Client, region string) (run string, inForce []string, err error) {
 	conn := control.Conn()
 	defer func() { _ = conn.Close() }() // its errors are those of what it carried
 	if run, err = serverRun(ctx, conn); err != nil {
 		return "", nil, err
 	}
+	if err := claimRegion(ctx, conn, region); err != nil {
+		return "", nil, err
+	}
 	inForce, err = openTags(ctx, conn, run)
 	return run, inForce, err
+}
+
+// regionKey names the region whose state the server holds; without expiry.
+const regionKey = "weir:region"
+
+// claimRegion makes the server the region's, or says whose it is.
+func claimRegion(ctx context.Context, c redis.Cmdable, region string) error {
+	if region == "" {
+		return nil
+	}
+	pipe := c.Pipeline()
+	pipe.SetNX(ctx, regionKey, region, 0)
+	holder := pipe.Get(ctx, regionKey)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return fmt.Errorf("claim the server for the region: %w", err)
+	}
+	if holder.Val() != region {
+		return fmt.Errorf("this server holds the state of region %q, not of %q: give every region a Redis, or a database, of its own (or delete the key %s if that region is gone for good)",
+			holder.Val(), region, regionKey)
+	}
+	return nil
 }
 
 // adopt makes the reigns the ones that calls rest on. Connections to another

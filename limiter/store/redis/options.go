@@ -35,6 +35,10 @@ type Options struct {
 	// URL is redis://[user:password@]host:port/db, rediss:// for TLS, or
 	// unix://path?db=0.
 	URL string
+	// Region is whose state the server holds. The first to come claims it, and a
+	// node of another region is refused: what it read it would take for its own
+	// region's counts. Empty claims nothing.
+	Region string
 	// Log is where changes of state are told; nil is slog.Default.
 	Log *slog.Logger
 	// Observe is told how long each round trip took and how it failed, nil when

@@ -16,6 +16,9 @@ const scanCount = 512
 // Rows implements store.Store. It looks at every key, a page at a time; a row
 // that moves meanwhile may come twice.
 func (s *Store) Rows(ctx context.Context, yield func([]store.Row) error) error {
+	if err := s.Ready(ctx); err != nil {
+		return err // without a reign, nobody knows whose rows these are
+	}
 	control := s.control.Load()
 	bad := 0
 	for cursor := uint64(0); ; {

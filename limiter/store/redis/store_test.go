@@ -2,6 +2,7 @@ package redis
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -182,6 +183,28 @@ func TestFullMemoryRefuses(t *testing.T) {
 	}
 	if got := b.Rate.Remaining(c.Buckets[0].State, c.NowUs); got != 8 {
 		t.Errorf("%d left, want 8", got)
+	}
+}
+
+// TestAnotherRegionsServerIsRefused: what is there would be taken for counts of
+// the own region.
+func TestAnotherRegionsServerIsRefused(t *testing.T) {
+	server := storetest.StartServer(t)
+	openStore(t, Options{URL: server.URL, Region: "us-east"})
+	s, err := New(Options{URL: server.URL, Region: "eu-west", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	eventually(t, func() error {
+		err := s.Ready(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "us-east") {
+			return fmt.Errorf("Ready says %w", err)
+		}
+		return nil
+	})
+	if err := s.Rows(t.Context(), func([]store.Row) error { return nil }); err == nil {
+		t.Error("its rows were read")
 	}
 }
 
