@@ -115,10 +115,10 @@ func (c *Core) PeerDown(name string) {
 	c.order = c.order[:len(c.peers)]
 	c.answerTurn = 0
 	for _, p := range c.peers {
-		switch {
-		case gone.Region == c.region:
+		switch gone.Region {
+		case c.region:
 			p.ask.due = true
-		case gone.Region == p.Region:
+		case p.Region:
 			p.out = c.newStream()
 		}
 	}

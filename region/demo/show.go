@@ -92,7 +92,7 @@ func report(ctx context.Context, opts Options, clients []weirv1.QuotaServiceClie
 	defer cancel()
 	line := fmt.Sprintf("%s  allowed %d  denied %d  failed %d", time.Now().Format("15:04:05"), allowed, denied, failed)
 	if busiest := busiestQuota(ctx, clients[0]); busiest != nil {
-		line += fmt.Sprintf("   %s %s used:", busiest.Rule, busiest.Key)
+		line += fmt.Sprintf("   %s %s used, as seen from", busiest.Rule, busiest.Key)
 		for i, c := range clients {
 			out, err := c.GetQuota(ctx, &weirv1.GetQuotaRequest{Rule: busiest.Rule, Key: busiest.Key})
 			if err != nil {
