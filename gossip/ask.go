@@ -16,7 +16,7 @@ type ask struct {
 }
 
 // receive notes a part and says whether the answer is now whole.
-func (a *ask) receive(now time.Duration, in *inbound) bool {
+func (a *ask) receive(now time.Duration, in *Inbound) bool {
 	if a.request == 0 || in.answers != a.request {
 		return false
 	}
@@ -108,59 +108,104 @@ func (a *answer) begin(request uint64, places uint32) {
 	*a = answer{request: request, places: places, place: a.place, left: places}
 }
 
-// NextAnswer returns the next part of an answer that may go out before the
-// next tick; call it until ok is false. Each call encodes at most one frame, so
-// that a caller with a lock can let others in between.
-func (c *Core) NextAnswer(now time.Duration) (m Message, ok bool) {
-	if c.answersLeft == 0 {
-		return Message{}, false
-	}
-	for range c.peers {
-		c.answerTurn = (c.answerTurn + 1) % len(c.peers)
-		p := c.peers[c.answerTurn]
-		if p.answer.request != 0 && p.answers < maxAnswerFrames && p.waiting < maxAnswerFrames {
-			c.answersLeft--
-			p.answers++
-			return c.answerPart(now, p), true
-		}
-	}
-	return Message{}, false
+// part is a part of an answer, being made.
+type part struct {
+	to      string // empty: none is
+	request uint64
+	places  int // that may still be looked at
+	rows    []byte
+	count   int
 }
 
-func (c *Core) answerPart(now time.Duration, p *peer) Message {
+// nextAnswer works at the next part of an answer that may go out before the next
+// tick, and says whether there is more to do.
+func (c *Core) nextAnswer(now time.Duration) (m Message, more bool) {
+	p := c.byName[c.part.to]
+	if p == nil || p.answer.request != c.part.request {
+		// The peer went, or asked anew: then the walk goes round once more.
+		if p = c.nextAnswered(); p == nil {
+			c.part = part{}
+			return Message{}, false
+		}
+		c.answersLeft--
+		p.answers++
+		c.part = part{to: p.Name, request: p.answer.request, places: maxAnswerPlaces}
+	}
+	if !c.encodePart(&p.answer) {
+		return Message{}, true
+	}
+	return c.sendPart(now, p), true
+}
+
+// nextAnswered is the next peer in turn that may get a part.
+func (c *Core) nextAnswered() *peer {
+	if c.answersLeft == 0 {
+		return nil
+	}
+	return c.nextPeer(func(p *peer) bool {
+		return p.answer.request != 0 && p.answers < maxAnswerFrames && p.waiting < maxAnswerFrames
+	})
+}
+
+func (c *Core) sendPart(now time.Duration, p *peer) Message {
 	a := &p.answer
-	rows, count := c.partRows(a)
 	a.part++
-	f := c.frame(now, p, len(rows))
-	f = appendUint(f, frameAllRowsFor, a.request)
-	f = appendUint(f, framePart, uint64(a.part))
+	head := c.frame(now, p)
+	head = appendUint(head, frameAllRowsFor, a.request)
+	head = appendUint(head, framePart, uint64(a.part))
 	if a.left == 0 {
-		f = appendUint(f, frameParts, uint64(a.part))
+		head = appendUint(head, frameParts, uint64(a.part))
 		a.request = 0
 		c.counters.Answers++
 	}
-	return c.send(now, p, append(f, rows...), count)
+	rows, count := c.part.rows, c.part.count
+	c.part = part{}
+	return c.send(now, p, head, rows, count)
 }
 
-// partRows encodes the rows of the next places.
-func (c *Core) partRows(a *answer) (rows []byte, count int) {
-	rows = c.partRoom[:0]
-	for range maxAnswerPlaces {
-		if a.left == 0 {
-			break
+// encodePart encodes the rows of the next places, as many as one call may, and
+// says whether the part is done.
+func (c *Core) encodePart(a *answer) (done bool) {
+	t := &c.part
+	for looked, encoded := 0, 0; looked < stepPlaces && encoded < stepRows; looked++ {
+		if a.left == 0 || t.places == 0 {
+			return true
 		}
 		if c.rows.At(a.place, &c.encoder.row) && !c.ended(c.encoder.row.Name()) {
-			end := len(rows)
-			rows = c.encoder.append(rows, wholeRow, c.regions.index)
-			if len(rows) > maxRowsBytes && count > 0 {
-				rows = rows[:end]
-				break
+			end := len(t.rows)
+			t.rows = c.encoder.append(t.rows, wholeRow, c.regions.index)
+			if len(t.rows) > maxRowsBytes && t.count > 0 {
+				t.rows = t.rows[:end]
+				return true
 			}
-			count++
+			t.count++
+			encoded++
 		}
 		a.place = (a.place + 1) % a.places
 		a.left--
+		t.places--
 	}
-	c.partRoom = rows
-	return rows, count
+	return a.left == 0 || t.places == 0
+}
+
+// askForTheSilent asks somebody for all rows while a member of the own region is
+// silent: others tell it news that it cannot pass on to this node.
+func (c *Core) askForTheSilent(now time.Duration) {
+	silent := false
+	for _, p := range c.peers {
+		if !p.watched {
+			p.watched, p.heardAt = true, now
+		}
+		silent = silent || (p.Region == c.region && p.silent(now))
+	}
+	if !silent || now < c.nextRelayAsk {
+		return
+	}
+	c.nextRelayAsk = now + silenceInterval
+	for range c.peers {
+		if p := c.peers[c.rand.IntN(len(c.peers))]; !p.silent(now) {
+			p.ask.due = true
+			return
+		}
+	}
 }

@@ -12,13 +12,13 @@ func thousandRows(b *testing.B, version uint64) []byte {
 	us := testCore("us-1", "us")
 	us.PeerUp(Peer{"eu-1", "eu"})
 	for i := range 1000 {
-		us.Record(testName(fmt.Sprintf("customer-%022d", i)), testEntry("us", version))
+		record(us, testName(fmt.Sprintf("customer-%022d", i)), testEntry("us", version))
 	}
-	m := us.Tick(0, testNowUnix)
+	m := tickOf(us, 0, testNowUnix)
 	if len(m) != 1 {
 		b.Fatalf("%d frames", len(m))
 	}
-	return m[0].Frame
+	return m[0].Frame(0)
 }
 
 func BenchmarkStepThousandRows(b *testing.B) {
@@ -32,7 +32,7 @@ func BenchmarkStepThousandRows(b *testing.B) {
 			eu = testCore("eu-1", "eu")
 			b.StartTimer()
 		}
-		if err := eu.Step(0, "us-1", frames[i%len(frames)]); err != nil {
+		if err := step(eu, 0, frames[i%len(frames)]); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -48,7 +48,7 @@ func BenchmarkRecord(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for i := range b.N {
-				eu.Record(names[i%rows], testEntry("eu", uint64(i/rows+1)))
+				record(eu, names[i%rows], testEntry("eu", uint64(i/rows+1)))
 			}
 		})
 	}
@@ -67,9 +67,9 @@ func BenchmarkTick(b *testing.B) {
 	for i := range b.N {
 		b.StopTimer()
 		for _, n := range names {
-			eu.Record(n, testEntry("eu", uint64(i+1)))
+			record(eu, n, testEntry("eu", uint64(i+1)))
 		}
 		b.StartTimer()
-		eu.Tick(0, testNowUnix)
+		tickOf(eu, 0, testNowUnix)
 	}
 }

@@ -23,13 +23,6 @@ type CoreConfig struct {
 	NowUnix int64
 }
 
-// Message is a frame for one peer. The frame belongs to the receiver of the
-// message.
-type Message struct {
-	To    string
-	Frame []byte
-}
-
 // Core is the replication protocol of one node. Instants are readings of one
 // monotonic clock of the node's. It belongs to one goroutine at a time.
 type Core struct {
@@ -40,8 +33,9 @@ type Core struct {
 	nowUnix      int64
 
 	rows    *crdt.Table
-	dirty   changes // to be sent
-	unsaved changes // to be persisted
+	news    news             // to be told to one node of every region
+	again   map[string]*news // to be told to another node of a region
+	unsaved changes          // to be persisted
 	changed uint64
 	regions regions
 
@@ -51,18 +45,19 @@ type Core struct {
 	// comes back may ask before the membership protocol tells of it.
 	early map[string]uint64
 
-	firstSync   bool
-	answersLeft int
-	answerTurn  int
+	firstSync    bool
+	answersLeft  int
+	part         part
+	sweepLeft    int
+	turn         int // the peer Next looks at first
+	nextRelayAsk time.Duration
 
 	counters Counters
 
 	// Room that is used again.
-	encoder   rowEncoder
-	partRoom  []byte
-	deltaRoom [maxDeltaFrames]batch
-	order     []int
-	share     map[string]int
+	encoder rowEncoder
+	order   []int
+	share   map[string]int
 }
 
 // NewCore returns a core without rows and peers.
@@ -72,7 +67,8 @@ func NewCore(cfg CoreConfig) *Core {
 		rand: cfg.Rand, process: uint64(cfg.Rand.Uint32()|1) << 32,
 		nowUnix: cfg.NowUnix,
 		rows:    crdt.NewTable(cfg.MaxRows),
-		dirty:   newChanges(), unsaved: newChanges(),
+		news:    news{changes: newChanges()}, unsaved: newChanges(),
+		again:   make(map[string]*news),
 		regions: newRegions(cfg.Region, cfg.Regions),
 		byName:  make(map[string]*peer),
 		early:   make(map[string]uint64),
@@ -104,7 +100,8 @@ func (c *Core) PeerUp(p Peer) bool {
 
 // PeerDown removes a peer. What others told it alone, of all in its region, may
 // have gone with it: in its region, this node asks every other peer for its
-// rows; in another, this node's new streams tell the rest of it to ask.
+// rows; and wherever it was, this node's new streams tell the rest of its region
+// to ask.
 func (c *Core) PeerDown(name string) {
 	gone := c.byName[name]
 	if gone == nil {
@@ -113,12 +110,19 @@ func (c *Core) PeerDown(name string) {
 	delete(c.byName, name)
 	c.peers = slices.DeleteFunc(c.peers, func(p *peer) bool { return p.Name == name })
 	c.order = c.order[:len(c.peers)]
-	c.answerTurn = 0
-	for _, p := range c.peers {
-		switch gone.Region {
-		case c.region:
+	if gone.Region == c.region {
+		for _, p := range c.peers {
 			p.ask.due = true
-		case p.Region:
+		}
+	}
+	c.restart(gone.Region)
+}
+
+// restart gives every peer of a region a new stream: each asks for all rows.
+func (c *Core) restart(region string) {
+	delete(c.again, region)
+	for _, p := range c.peers {
+		if p.Region == region {
 			p.out = c.newStream()
 		}
 	}
@@ -131,45 +135,29 @@ func (c *Core) newStream() outStream {
 
 // Sent reports that a frame for a peer left this node.
 func (c *Core) Sent(to string) {
-	if p := c.byName[to]; p != nil && p.waiting > 0 {
-		p.waiting--
+	if p := c.byName[to]; p != nil {
+		p.report()
+		p.recovered = true
 	}
 }
 
-// Undelivered reports that a message was dropped or could not be sent. The peer
-// gets a new stream of frames, which tells it to ask for all rows; its news goes
-// to another node of its region.
-func (c *Core) Undelivered(now time.Duration, m Message) {
+// Undelivered reports that a frame for a peer was dropped or could not be sent.
+// The peer gets a new stream of frames, which tells it to ask for all rows; what
+// it was told lately goes to another node of its region, if there is one.
+func (c *Core) Undelivered(now time.Duration, to string) {
 	c.counters.Undelivered++
-	p := c.byName[m.To]
+	p := c.byName[to]
 	if p == nil {
 		return
 	}
-	c.Sent(m.To)
+	p.report()
 	p.out = c.newStream()
-	p.troubled, p.troubleAt = true, now
-	c.tellAnother(now, p.Region, m.Frame)
+	p.troubled, p.troubleAt, p.recovered = true, now, false
+	c.tellAgain(p)
 }
 
-// tellAnother makes a frame's rows news again where a node of the region can be
-// told them in another's stead. Where none can, each gets a new stream in turn.
-func (c *Core) tellAnother(now time.Duration, region string, frame []byte) {
-	if !slices.ContainsFunc(c.peers, func(p *peer) bool { return p.Region == region && !p.inTrouble(now) }) {
-		return
-	}
-	in, err := decode(frame)
-	if err != nil || in.answers != 0 {
-		return // what was asked for is asked for again
-	}
-	for i := range in.rows {
-		for _, e := range in.rows[i].entries {
-			c.dirty.add(in.rows[i].id, e.Replica)
-		}
-	}
-}
-
-// HasRoom says whether the row is held or could be.
-func (c *Core) HasRoom(id crdt.RowID) bool { return c.rows.HasRoom(id) }
+// Peers is how many peers there are.
+func (c *Core) Peers() int { return len(c.peers) }
 
 // FirstSync says whether a peer has answered a request for all rows to the end.
 func (c *Core) FirstSync() bool { return c.firstSync }
@@ -177,22 +165,37 @@ func (c *Core) FirstSync() bool { return c.firstSync }
 // Counters returns the counts so far.
 func (c *Core) Counters() Counters { return c.counters }
 
-// Step takes in a frame. from is the sender if the transport knows it, else
-// empty. An error wraps ErrFrame and says that the frame had no effect.
-func (c *Core) Step(now time.Duration, from string, frame []byte) error {
-	in, err := decode(frame)
-	if err == nil && from != "" && in.node != from {
-		err = fmt.Errorf("%w: node is %q, came from %q", ErrFrame, in.node, from)
+// Step takes in a frame, no more than stepRows of its rows with each call: call
+// it until more is false. An error wraps ErrFrame and says that the frame had no
+// effect.
+func (c *Core) Step(now time.Duration, in *Inbound) (more bool, err error) {
+	if in.merged == 0 {
+		if err := c.begin(now, in); err != nil {
+			return false, err
+		}
 	}
-	if err != nil {
-		c.counters.MalformedFrames++
-		return err
+	end := min(in.merged+stepRows, len(in.rows))
+	for ; in.merged < end; in.merged++ {
+		c.mergeRow(&in.rows[in.merged])
 	}
-	return c.apply(now, in)
+	if in.merged < len(in.rows) {
+		return true, nil
+	}
+	switch p := c.byName[in.node]; {
+	case p != nil:
+		c.follow(now, p, in)
+	case in.want != 0 && len(c.early) < maxPeers:
+		c.early[in.node] = in.want
+	}
+	return false, nil
 }
 
-// apply takes in a decoded frame.
-func (c *Core) apply(now time.Duration, in *inbound) error {
+// begin judges a frame and takes in what it says of regions.
+func (c *Core) begin(now time.Duration, in *Inbound) error {
+	if in.malformed != nil {
+		c.counters.MalformedFrames++
+		return in.malformed
+	}
 	p := c.byName[in.node]
 	if in.node == c.node || (p != nil && p.Region != in.region) {
 		c.counters.ForeignFrames++
@@ -203,20 +206,12 @@ func (c *Core) apply(now time.Duration, in *inbound) error {
 	c.counters.BytesReceived += uint64(in.bytes)
 	c.counters.RefusedInvalid += uint64(in.invalid)
 	c.hear(now, in.heard)
-	for i := range in.rows {
-		c.mergeRow(&in.rows[i])
-	}
-	switch {
-	case p != nil:
-		c.follow(now, p, in)
-	case in.want != 0 && len(c.early) < maxPeers:
-		c.early[in.node] = in.want
-	}
 	return nil
 }
 
 // follow keeps up with what a peer's frames say beside rows.
-func (c *Core) follow(now time.Duration, p *peer, in *inbound) {
+func (c *Core) follow(now time.Duration, p *peer, in *Inbound) {
+	p.watched, p.heardAt = true, max(p.heardAt, now)
 	if p.in.receive(now, in.stream, in.sequence) {
 		c.counters.Gaps++
 		p.ask.due = true

@@ -1,10 +1,12 @@
 package gossip
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +33,35 @@ func testCore(node, region string) *Core {
 		Node: node, Region: region, Regions: testRegions, MaxRows: 100_000,
 		Rand: rand.New(rand.NewPCG(1, uint64(len(node)))), NowUnix: testNowUnix,
 	})
+}
+
+// record and step leave out what few tests look at.
+func record(c *Core, name crdt.RowName, e crdt.Entry) bool {
+	changed, _ := c.Record(name.ID(), name, e)
+	return changed
+}
+
+func restore(c *Core, name crdt.RowName, e crdt.Entry) { _, _ = c.Restore(name.ID(), name, e) }
+
+func step(c *Core, now time.Duration, frame []byte) error {
+	in := Decode(frame)
+	for {
+		if more, err := c.Step(now, in); !more {
+			return err
+		}
+	}
+}
+
+// tickOf gives a core a tick and returns all that comes out.
+func tickOf(c *Core, now time.Duration, nowUnix int64) (out []Message) {
+	c.Tick(now, nowUnix)
+	for more := true; more; {
+		var m Message
+		if m, more = c.Next(now); !m.IsZero() {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // cluster is cores on a network that loses nothing, under one clock.
@@ -67,11 +98,12 @@ func (c *cluster) tick() {
 	c.now += TickInterval
 	for _, name := range c.names {
 		core := c.cores[name]
-		for _, m := range core.Tick(c.now, testNowUnix) {
-			c.carry(name, m)
-		}
-		for m, ok := core.NextAnswer(c.now); ok; m, ok = core.NextAnswer(c.now) {
-			c.carry(name, m)
+		core.Tick(c.now, testNowUnix)
+		for more := true; more; {
+			var m Message
+			if m, more = core.Next(c.now); !m.IsZero() {
+				c.carry(name, m)
+			}
 		}
 	}
 }
@@ -79,7 +111,7 @@ func (c *cluster) tick() {
 func (c *cluster) carry(from string, m Message) {
 	c.t.Helper()
 	var f wirev1.Frame
-	if err := proto.Unmarshal(m.Frame, &f); err != nil {
+	if err := proto.Unmarshal(m.Frame(0), &f); err != nil {
 		c.t.Fatal(err)
 	}
 	c.frames = append(c.frames, &f)
@@ -88,7 +120,7 @@ func (c *cluster) carry(from string, m Message) {
 	if to == nil || (c.drop != nil && c.drop(from, m)) {
 		return
 	}
-	if err := to.Step(c.now, from, m.Frame); err != nil {
+	if err := step(to, c.now, m.Frame(0)); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -126,7 +158,7 @@ func sixNodes() []Peer {
 func TestNewsReachesEveryNode(t *testing.T) {
 	c := newCluster(t, sixNodes()...)
 	c.ticks(10)
-	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 1))
+	record(c.cores["eu-1"], testName("k"), testEntry("eu", 1))
 	c.ticks(3)
 	c.wantEverywhere("k", 1)
 }
@@ -140,7 +172,7 @@ func TestNewsReachesEveryNodeOfALargeRegion(t *testing.T) {
 	c := newCluster(t, nodes...)
 	c.ticks(40)
 	for key := range 50 {
-		c.cores[nodes[key%40].Name].Record(testName(fmt.Sprint(key)), testEntry("eu", 1))
+		record(c.cores[nodes[key%40].Name], testName(fmt.Sprint(key)), testEntry("eu", 1))
 		c.tick()
 	}
 	c.ticks(40)
@@ -158,7 +190,7 @@ func TestARowGoesOnceATickHoweverOftenItChanged(t *testing.T) {
 	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
 	c.ticks(10)
 	for v := range uint64(100) {
-		c.cores["eu-1"].Record(testName("k"), testEntry("eu", v+1))
+		record(c.cores["eu-1"], testName("k"), testEntry("eu", v+1))
 	}
 	c.frames = nil
 	c.tick()
@@ -177,10 +209,10 @@ func TestARowGoesOnceATickHoweverOftenItChanged(t *testing.T) {
 // A delta carries the entry that changed, not the whole row.
 func TestADeltaCarriesWhatChanged(t *testing.T) {
 	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
-	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 1))
-	c.cores["us-1"].Record(testName("k"), testEntry("us", 1))
+	record(c.cores["eu-1"], testName("k"), testEntry("eu", 1))
+	record(c.cores["us-1"], testName("k"), testEntry("us", 1))
 	c.ticks(10)
-	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 2))
+	record(c.cores["eu-1"], testName("k"), testEntry("eu", 2))
 	c.frames = nil
 	c.tick()
 	for _, f := range c.frames {
@@ -198,7 +230,7 @@ func TestDeltasAreSplitIntoFrames(t *testing.T) {
 	c.ticks(10)
 	const rows = 60_000 // about 3 MB: more than one tick's frames
 	for key := range rows {
-		c.cores["eu-1"].Record(testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
+		record(c.cores["eu-1"], testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
 	}
 	c.frames = nil
 	c.tick()
@@ -223,8 +255,8 @@ func TestDeltasAreSplitIntoFrames(t *testing.T) {
 func TestPeersExchangeAllRowsWhenTheyMeet(t *testing.T) {
 	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
 	for key := range 20_000 {
-		c.cores["eu-1"].Restore(testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
-		c.cores["us-1"].Restore(testName(fmt.Sprintf("client-%020d", key)), testEntry("us", 1))
+		restore(c.cores["eu-1"], testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
+		restore(c.cores["us-1"], testName(fmt.Sprintf("client-%020d", key)), testEntry("us", 1))
 	}
 	if c.cores["eu-1"].FirstSync() {
 		t.Fatal("synced before anything was heard")
@@ -248,7 +280,7 @@ func TestAnEmptyAnswerIsAnAnswer(t *testing.T) {
 func TestAnswersArePaced(t *testing.T) {
 	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
 	for key := range 90_000 {
-		c.cores["eu-1"].Restore(testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
+		restore(c.cores["eu-1"], testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
 	}
 	for range 40 {
 		c.frames = nil
@@ -272,22 +304,23 @@ func TestAnswersArePaced(t *testing.T) {
 func TestAnswersWaitForTheTransport(t *testing.T) {
 	core := testCore("eu-1", "eu")
 	for key := range 90_000 {
-		core.Restore(testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
+		restore(core, testName(fmt.Sprintf("customer-%020d", key)), testEntry("eu", 1))
 	}
 	core.PeerUp(Peer{"us-1", "us"})
 	us := testCore("us-1", "us")
 	us.PeerUp(Peer{"eu-1", "eu"})
-	if err := core.Step(0, "us-1", us.Tick(0, testNowUnix)[0].Frame); err != nil {
+	if err := step(core, 0, tickOf(us, 0, testNowUnix)[0].Frame(0)); err != nil {
 		t.Fatal(err)
 	}
 	parts := 0
 	for i := range 10 {
-		core.Tick(time.Duration(i)*TickInterval, testNowUnix)
-		for _, ok := core.NextAnswer(0); ok; _, ok = core.NextAnswer(0) {
-			parts++
+		for _, m := range tickOf(core, time.Duration(i)*TickInterval, testNowUnix) {
+			if in := Decode(m.Frame(0)); in.answers != 0 {
+				parts++
+			}
 		}
 	}
-	if parts >= maxAnswerFrames {
+	if parts > maxAnswerFrames {
 		t.Fatalf("%d parts handed out while none was sent", parts)
 	}
 }
@@ -297,7 +330,7 @@ func TestASilentlyLostFrameIsRepaired(t *testing.T) {
 	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
 	c.ticks(10)
 	c.drop = func(from string, _ Message) bool { return from == "eu-1" }
-	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 5))
+	record(c.cores["eu-1"], testName("k"), testEntry("eu", 5))
 	c.tick()
 	c.drop = nil
 	if c.value("us-1", "k") != 0 {
@@ -319,10 +352,10 @@ func TestAnUndeliveredFrameIsRepaired(t *testing.T) {
 		if from != "eu-1" {
 			return false
 		}
-		c.cores[from].Undelivered(c.now, m)
+		c.cores[from].Undelivered(c.now, m.To)
 		return true
 	}
-	c.cores["eu-1"].Record(testName("k"), testEntry("eu", 5))
+	record(c.cores["eu-1"], testName("k"), testEntry("eu", 5))
 	c.tick()
 	c.drop = nil
 	c.ticks(10)
@@ -331,7 +364,7 @@ func TestAnUndeliveredFrameIsRepaired(t *testing.T) {
 
 func TestAnAnswerThatStandsStillIsAskedForAnew(t *testing.T) {
 	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
-	c.cores["eu-1"].Restore(testName("k"), testEntry("eu", 5))
+	restore(c.cores["eu-1"], testName("k"), testEntry("eu", 5))
 	c.drop = func(from string, _ Message) bool { return from == "eu-1" }
 	c.ticks(10)
 	c.drop = nil
@@ -349,9 +382,9 @@ func TestUnreachablePeersDoNotKeepOthersFromBeingAsked(t *testing.T) {
 	}
 	asked := map[string]bool{}
 	for tick := range 200 {
-		for _, m := range core.Tick(time.Duration(tick)*TickInterval, testNowUnix) {
+		for _, m := range tickOf(core, time.Duration(tick)*TickInterval, testNowUnix) {
 			var f wirev1.Frame
-			if err := proto.Unmarshal(m.Frame, &f); err != nil {
+			if err := proto.Unmarshal(m.Frame(0), &f); err != nil {
 				t.Fatal(err)
 			}
 			if f.WantAllRows != 0 {
@@ -422,15 +455,15 @@ func TestAgesAreHeardThroughOthers(t *testing.T) {
 func TestHeldTimeCountsIntoAges(t *testing.T) {
 	eu, us := testCore("eu-1", "eu"), testCore("us-1", "us")
 	us.PeerUp(Peer{"eu-1", "eu"})
-	frame := appendHeld(us.Tick(0, testNowUnix)[0].Frame, 3*time.Second)
-	if err := eu.Step(10*time.Second, "us-1", frame); err != nil {
+	frame := appendHeld(tickOf(us, 0, testNowUnix)[0].Frame(0), 3*time.Second)
+	if err := step(eu, 10*time.Second, frame); err != nil {
 		t.Fatal(err)
 	}
 	if got := ages(eu, 11*time.Second)["us"]; got != 4*time.Second {
 		t.Fatalf("age %v, want 4s", got)
 	}
 	// The same frame again, later, says nothing new.
-	if err := eu.Step(20*time.Second, "us-1", frame); err != nil {
+	if err := step(eu, 20*time.Second, frame); err != nil {
 		t.Fatal(err)
 	}
 	if got := ages(eu, 21*time.Second)["us"]; got != 14*time.Second {
@@ -454,7 +487,7 @@ func TestPeriodsAreJudged(t *testing.T) {
 	} {
 		core := testCore("eu-1", "eu")
 		name := crdt.RowName{Rule: "r", Key: "k", Start: tc.start, End: tc.end}
-		if got := core.Record(name, testEntry("eu", 1)); got != tc.accepted {
+		if got := record(core, name, testEntry("eu", 1)); got != tc.accepted {
 			t.Errorf("%s: Record = %v", tc.what, got)
 		}
 		if tc.count != nil && tc.count(core.Counters()) != 1 {
@@ -466,12 +499,12 @@ func TestPeriodsAreJudged(t *testing.T) {
 func TestEndedRowsAreNeitherSentNorKept(t *testing.T) {
 	eu, us := testCore("eu-1", "eu"), testCore("us-1", "us")
 	name := testName("k")
-	eu.Record(name, testEntry("eu", 1))
+	record(eu, name, testEntry("eu", 1))
 	eu.PeerUp(Peer{"us-1", "us"})
 	late := name.End + periodGraceSeconds
 	// us's clock is behind: it would still take the row.
-	for _, m := range eu.Tick(0, late) {
-		if err := us.Step(0, "eu-1", m.Frame); err != nil {
+	for _, m := range tickOf(eu, 0, late) {
+		if err := step(us, 0, m.Frame(0)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -485,17 +518,17 @@ func TestEndedRowsAreNeitherSentNorKept(t *testing.T) {
 
 func TestBoundsAreCounted(t *testing.T) {
 	core := NewCore(CoreConfig{Node: "n", Region: "eu", MaxRows: 1, Rand: rand.New(rand.NewPCG(1, 1)), NowUnix: testNowUnix})
-	core.Record(testName("a"), testEntry("eu", 1))
-	if core.Record(testName("b"), testEntry("eu", 1)) || core.Counters().RefusedFull != 1 {
+	record(core, testName("a"), testEntry("eu", 1))
+	if record(core, testName("b"), testEntry("eu", 1)) || core.Counters().RefusedFull != 1 {
 		t.Errorf("a row past the bound: %+v", core.Counters())
 	}
 	for i := range maxRegions {
-		core.Record(testName("a"), testEntry(fmt.Sprint("r", i), 1))
+		record(core, testName("a"), testEntry(fmt.Sprint("r", i), 1))
 	}
 	if got := core.Counters().RefusedRegions; got != 1 {
 		t.Errorf("%d regions refused, want 1", got)
 	}
-	if core.Record(testName("a"), crdt.Entry{Replica: crdt.Replica{Region: "eu"}, Version: 1, Taken: -1}) || core.Counters().RefusedInvalid != 1 {
+	if record(core, testName("a"), crdt.Entry{Replica: crdt.Replica{Region: "eu"}, Version: 1, Taken: -1}) || core.Counters().RefusedInvalid != 1 {
 		t.Errorf("a negative entry: %+v", core.Counters())
 	}
 	for i := range maxPeers {
@@ -508,11 +541,11 @@ func TestBoundsAreCounted(t *testing.T) {
 
 func TestUnsavedRows(t *testing.T) {
 	core := testCore("eu-1", "eu")
-	core.Restore(testName("restored"), testEntry("eu", 1))
+	restore(core, testName("restored"), testEntry("eu", 1))
 	for _, key := range []string{"a", "b", "c"} {
-		core.Record(testName(key), testEntry("eu", 1))
+		record(core, testName(key), testEntry("eu", 1))
 	}
-	core.Record(testName("a"), testEntry("eu", 2))
+	record(core, testName("a"), testEntry("eu", 2))
 	keys := func(rows []*crdt.Row) (out []string) {
 		for _, r := range rows {
 			out = append(out, r.Name().Key)
@@ -534,9 +567,9 @@ func TestUnsavedRows(t *testing.T) {
 
 func TestWithoutPeersNewsDoesNotPileUp(t *testing.T) {
 	core := testCore("eu-1", "eu")
-	core.Record(testName("k"), testEntry("eu", 1))
-	core.Tick(0, testNowUnix)
-	if core.dirty.len() != 0 {
+	record(core, testName("k"), testEntry("eu", 1))
+	tickOf(core, 0, testNowUnix)
+	if core.Untold() != 0 {
 		t.Fatal("news is kept for nobody")
 	}
 }
@@ -548,7 +581,7 @@ func TestWhatWentWithANodeIsAskedFor(t *testing.T) {
 	c.ticks(20)
 	c.drop = func(from string, _ Message) bool { return from == "eu-1" }
 	for i := range 20 { // chance chooses eu-1 for some
-		c.cores["us-1"].Record(testName(strconv.Itoa(i)), testEntry("us", 1))
+		record(c.cores["us-1"], testName(strconv.Itoa(i)), testEntry("us", 1))
 		c.tick()
 	}
 	missing := 0
@@ -575,7 +608,7 @@ func TestWhatWentWithANodeIsAskedFor(t *testing.T) {
 // answered once it is, without asking again.
 func TestAnEarlyRequestIsAnswered(t *testing.T) {
 	eu, us := testCore("eu-1", "eu"), testCore("us-1", "us")
-	us.Record(testName("a"), testEntry("us", 1))
+	record(us, testName("a"), testEntry("us", 1))
 	c := &cluster{t: t, cores: map[string]*Core{"eu-1": eu, "us-1": us}, names: []string{"eu-1", "us-1"}}
 	eu.PeerUp(Peer{"us-1", "us"})
 	c.tick()
@@ -584,6 +617,228 @@ func TestAnEarlyRequestIsAnswered(t *testing.T) {
 	c.wantEverywhere("a", 1)
 	if !eu.FirstSync() || eu.Counters().Asks != 1 {
 		t.Errorf("whole answer: %v, after %d requests", eu.FirstSync(), eu.Counters().Asks)
+	}
+}
+
+// A node dies; its own region knows at once and has asked, while another goes on
+// telling it alone, and nothing says that this is in vain.
+func TestWhatANodeGoneWasToldIsToldAgain(t *testing.T) {
+	c := newCluster(t, Peer{"us-1", "us"}, Peer{"eu-1", "eu"}, Peer{"eu-2", "eu"})
+	c.ticks(20)
+	c.drop = func(from string, m Message) bool { return from == "eu-1" || m.To == "eu-1" }
+	c.cores["eu-2"].PeerDown("eu-1")
+	c.ticks(20)
+	const rows = 20
+	for i := range rows {
+		record(c.cores["us-1"], testName(strconv.Itoa(i)), testEntry("us", 1))
+		c.tick()
+	}
+	c.names = []string{"us-1", "eu-2"}
+	missing := 0
+	for i := range rows {
+		if c.value("eu-2", strconv.Itoa(i)) == 0 {
+			missing++
+		}
+	}
+	if missing == 0 {
+		t.Fatal("eu-2 heard everything: the test shows nothing")
+	}
+	c.cores["us-1"].PeerDown("eu-1")
+	c.ticks(10)
+	for i := range rows {
+		c.wantEverywhere(strconv.Itoa(i), 1)
+	}
+}
+
+// Two nodes of a region do not reach each other: what one alone is told, the
+// other gets by asking elsewhere.
+func TestASilentNodesNewsIsAskedForElsewhere(t *testing.T) {
+	c := newCluster(t, Peer{"us-1", "us"}, Peer{"eu-1", "eu"}, Peer{"eu-2", "eu"})
+	c.ticks(20)
+	c.drop = func(from string, m Message) bool {
+		dead := from[:2] == "eu" && m.To[:2] == "eu"
+		if dead {
+			c.cores[from].Undelivered(c.now, m.To)
+		}
+		return dead
+	}
+	const rows = 20
+	for i := range rows {
+		record(c.cores["us-1"], testName(strconv.Itoa(i)), testEntry("us", 1))
+		c.tick()
+	}
+	asks := c.cores["eu-1"].Counters().Asks
+	c.ticks(300)
+	for i := range rows {
+		c.wantEverywhere(strconv.Itoa(i), 1)
+	}
+	if asks = c.cores["eu-1"].Counters().Asks - asks; asks > 5 {
+		t.Errorf("%d requests in 30 s", asks)
+	}
+}
+
+// What a peer may have missed is remembered up to a bound; past it, the rest of
+// its region asks for all rows.
+func TestWhatIsToldAgainIsBounded(t *testing.T) {
+	core := testCore("us-1", "us")
+	core.PeerUp(Peer{"eu-1", "eu"})
+	core.PeerUp(Peer{"eu-2", "eu"})
+	ids := make([]crdt.RowID, maxToldRows/2)
+	for i := range ids {
+		ids[i] = testName(fmt.Sprint(i)).ID()
+	}
+	p, other := core.byName["eu-1"], core.byName["eu-2"]
+	p.told.add(toldBatch{ids: ids})
+	stream := other.out.number
+	core.Undelivered(0, "eu-1")
+	if core.again["eu"] == nil {
+		t.Fatal("nothing is told again")
+	}
+	if got := core.again["eu"].len(); got != len(ids) || other.out.number != stream {
+		t.Fatalf("%d rows are told again, want %d", got, len(ids))
+	}
+	for range 3 {
+		p.told.add(toldBatch{ids: ids})
+	}
+	if p.told.rows > maxToldRows {
+		t.Fatalf("%d rows are remembered", p.told.rows)
+	}
+	core.Undelivered(0, "eu-1")
+	if core.again["eu"] != nil || other.out.number == stream {
+		t.Fatal("past the bound, eu-2 is not made to ask")
+	}
+}
+
+// No call does much at once: a caller's lock is let go in between.
+func TestNextGoesInSmallSteps(t *testing.T) {
+	core := testCore("eu-1", "eu")
+	for _, p := range sixNodes() {
+		core.PeerUp(p)
+	}
+	const rows = 20_000
+	for i := range rows {
+		record(core, testName(fmt.Sprintf("customer-%022d", i)), testEntry("eu", 1))
+	}
+	us := testCore("us-1", "us")
+	us.PeerUp(Peer{"eu-1", "eu"})
+	if err := step(core, 0, tickOf(us, 0, testNowUnix)[0].Frame(0)); err != nil {
+		t.Fatal(err)
+	}
+	core.Tick(0, testNowUnix)
+	walked := func() uint32 { a := core.byName["us-1"].answer; return a.places - a.left }
+	for more := true; more; {
+		untold, places, sent := core.Untold(), walked(), core.Counters().FramesSent
+		_, more = core.Next(0)
+		if n := untold - core.Untold(); n > stepRows {
+			t.Fatalf("%d rows encoded with one call", n)
+		}
+		if n := walked() - places; n > stepPlaces {
+			t.Fatalf("%d places looked at with one call", n)
+		}
+		if n := core.Counters().FramesSent - sent; n > 1 {
+			t.Fatalf("%d frames with one call", n)
+		}
+	}
+	if core.Untold() != 0 {
+		t.Fatalf("%d rows are untold", core.Untold())
+	}
+}
+
+func TestStepGoesInSmallSteps(t *testing.T) {
+	us, eu := testCore("us-1", "us"), testCore("eu-1", "eu")
+	us.PeerUp(Peer{"eu-1", "eu"})
+	eu.PeerUp(Peer{"us-1", "us"})
+	for i := range 3*stepRows + 1 {
+		record(us, testName(fmt.Sprint(i)), testEntry("us", 1))
+	}
+	in := Decode(tickOf(us, 0, testNowUnix)[0].Frame(0))
+	for i, want := range []int{stepRows, 2 * stepRows, 3 * stepRows, 3*stepRows + 1} {
+		if eu.byName["us-1"].in.upTo != 0 {
+			t.Fatal("a frame counts as come before all its rows did")
+		}
+		more, err := eu.Step(0, in)
+		if err != nil || more != (i < 3) || eu.Len() != want {
+			t.Fatalf("call %d: %d rows, more %v, error %v", i, eu.Len(), more, err)
+		}
+	}
+}
+
+// Rows dropped with their period are dropped a few at a time.
+func TestEndedRowsGoInSmallSteps(t *testing.T) {
+	core := testCore("eu-1", "eu")
+	for i := range 3 * stepRows {
+		record(core, testName(fmt.Sprint(i)), testEntry("eu", 1))
+	}
+	core.Tick(0, testName("").End+periodGraceSeconds)
+	for more := true; more; {
+		before := core.Len()
+		if _, more = core.Next(0); before-core.Len() > stepRows {
+			t.Fatalf("%d rows dropped with one call", before-core.Len())
+		}
+	}
+	if core.Len() != 0 {
+		t.Fatalf("%d rows stayed", core.Len())
+	}
+}
+
+// Those who are told the same share the encoded rows.
+func TestNewsIsEncodedOnce(t *testing.T) {
+	core := testCore("eu-1", "eu")
+	for _, p := range sixNodes() {
+		core.PeerUp(p)
+	}
+	record(core, testName("k"), testEntry("eu", 1))
+	var first *byte
+	shared := 0
+	for _, m := range tickOf(core, 0, testNowUnix) {
+		if len(m.rows) == 0 {
+			continue
+		}
+		if first == nil {
+			first = &m.rows[0]
+		}
+		if first == &m.rows[0] {
+			shared++
+		}
+	}
+	if shared != 3 {
+		t.Fatalf("%d messages share the rows, want 3", shared)
+	}
+}
+
+func TestRecordSaysWhatWasRefused(t *testing.T) {
+	newCore := func() *Core {
+		return NewCore(CoreConfig{Node: "n", Region: "eu", MaxRows: 1, Rand: rand.New(rand.NewPCG(1, 1)), NowUnix: testNowUnix})
+	}
+	late, early, long := testName("k"), testName("k"), testName(strings.Repeat("k", crdt.MaxNameBytes+1))
+	late.End = testNowUnix - periodGraceSeconds
+	early.Start = testNowUnix + maxFutureSeconds + 1
+	early.End = early.Start + 1
+	for what, tc := range map[string]struct {
+		name crdt.RowName
+		e    crdt.Entry
+		want error
+	}{
+		"known":        {testName("held"), testEntry("eu", 1), nil},
+		"full":         {testName("k"), testEntry("eu", 1), crdt.ErrFull},
+		"ended":        {late, testEntry("eu", 1), ErrEnded},
+		"too far":      {early, testEntry("eu", 1), ErrFuture},
+		"long key":     {long, testEntry("eu", 1), crdt.ErrName},
+		"no version":   {testName("held"), testEntry("eu", 0), crdt.ErrEntry},
+		"region bound": {testName("held"), testEntry("one too many", 1), ErrRegions},
+	} {
+		core := newCore()
+		for i := range maxRegions {
+			core.regions.learn(fmt.Sprint("r", i))
+		}
+		record(core, testName("held"), testEntry("eu", 1))
+		if !core.HasRoom(testName("held").ID()) || core.HasRoom(testName("k").ID()) {
+			t.Fatal("there is room for the row that is held, and no other")
+		}
+		changed, err := core.Record(tc.name.ID(), tc.name, tc.e)
+		if changed || !errors.Is(err, tc.want) {
+			t.Errorf("%s: changed %v, error %v, want %v", what, changed, err, tc.want)
+		}
 	}
 }
 
@@ -607,10 +862,10 @@ func TestUndeliveredNewsGoesToAnotherNode(t *testing.T) {
 	const rows = 100
 	for i := range rows + 60 {
 		if i < rows {
-			c.cores["us-1"].Record(testName(strconv.Itoa(i)), testEntry("us", 1))
+			record(c.cores["us-1"], testName(strconv.Itoa(i)), testEntry("us", 1))
 		}
 		for len(losses) > 0 && c.now-losses[0].at >= 3*time.Second {
-			c.cores["us-1"].Undelivered(c.now, losses[0].m)
+			c.cores["us-1"].Undelivered(c.now, losses[0].m.To)
 			losses = losses[1:]
 		}
 		c.tick()

@@ -18,9 +18,10 @@ type Counters struct {
 	// RefusedPeers counts members past the bound on peers.
 	RefusedPeers uint64
 
-	// Undelivered counts frames reported as not sent; Gaps, times that frames
-	// were missing from a peer's stream.
-	Undelivered, Gaps uint64
+	// Undelivered counts frames reported as not sent; RowsToldAgain, rows that
+	// another node of the region was told for that; Gaps, times that frames were
+	// missing from a peer's stream.
+	Undelivered, RowsToldAgain, Gaps uint64
 	// Asks counts requests for all rows, Answers those answered to the end,
 	// AskTimeouts requests whose answer stood still.
 	Asks, Answers, AskTimeouts uint64

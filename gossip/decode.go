@@ -15,9 +15,11 @@ import (
 // frame had no effect.
 var ErrFrame = errors.New("malformed frame")
 
-// inbound is a frame that keeps the rules. It shares nothing with the bytes it
-// was decoded from.
-type inbound struct {
+// Inbound is a decoded frame. It shares nothing with the bytes it was decoded
+// from.
+type Inbound struct {
+	malformed        error // nothing else is set then
+	merged           int   // rows that Step took in so far
 	node, region     string
 	heard            []heardState
 	rows             []inboundRow
@@ -42,10 +44,20 @@ type inboundRow struct {
 	entries []crdt.Entry
 }
 
+// Decode reads a frame, which takes longer than to take it in and needs no core.
+// What is wrong with it, Step says and counts.
+func Decode(frame []byte) *Inbound {
+	in, err := decode(frame)
+	if err != nil {
+		return &Inbound{malformed: err}
+	}
+	return in
+}
+
 // decode reads a frame. What makes the frame unreadable is an error; an entry
 // with numbers that no honest peer sends is left out and counted, so that one
 // spoilt entry does not keep the rest from travelling.
-func decode(frame []byte) (*inbound, error) {
+func decode(frame []byte) (*Inbound, error) {
 	if len(frame) > maxFrameBytes {
 		return nil, fmt.Errorf("%w: %d bytes, may have %d", ErrFrame, len(frame), maxFrameBytes)
 	}
@@ -56,7 +68,7 @@ func decode(frame []byte) (*inbound, error) {
 	if err := checkFrame(&f); err != nil {
 		return nil, err
 	}
-	in := &inbound{
+	in := &Inbound{
 		node: f.Node, region: f.Region,
 		want: f.WantAllRows, answers: f.AllRowsFor, part: f.Part, parts: f.Parts,
 		stream: f.Stream, sequence: f.Sequence, bytes: len(frame),
@@ -99,7 +111,7 @@ func soundPart(f *wirev1.Frame) bool {
 	return f.Part > 0 && f.Part <= maxParts && (f.Parts == 0 || f.Parts == f.Part)
 }
 
-func (in *inbound) readHeard(f *wirev1.Frame) error {
+func (in *Inbound) readHeard(f *wirev1.Frame) error {
 	held := time.Duration(f.HeldMs) * time.Millisecond
 	for _, h := range f.Heard {
 		if int64(h.Region) >= int64(len(f.Regions)) {
@@ -114,7 +126,7 @@ func (in *inbound) readHeard(f *wirev1.Frame) error {
 	return nil
 }
 
-func (in *inbound) readRows(f *wirev1.Frame) error {
+func (in *Inbound) readRows(f *wirev1.Frame) error {
 	in.rows = make([]inboundRow, 0, len(f.Rows))
 	for _, r := range f.Rows {
 		name := crdt.RowName{Rule: r.Rule, Key: r.Key, Start: r.StartUnixSeconds, End: r.EndUnixSeconds, Generation: r.Generation}
@@ -133,7 +145,7 @@ func (in *inbound) readRows(f *wirev1.Frame) error {
 	return nil
 }
 
-func (in *inbound) readEntries(row *inboundRow, entries []*wirev1.Entry, regions []string) error {
+func (in *Inbound) readEntries(row *inboundRow, entries []*wirev1.Entry, regions []string) error {
 	row.entries = make([]crdt.Entry, 0, len(entries))
 	for _, e := range entries {
 		if int64(e.Region) >= int64(len(regions)) {

@@ -45,7 +45,7 @@ func TestEncodingIsTheGenerated(t *testing.T) {
 		name := testName(fmt.Sprint(i))
 		name.Start, name.Generation = -int64(i), uint32(i)
 		for _, node := range c.names {
-			c.cores[node].Record(name, crdt.Entry{
+			record(c.cores[node], name, crdt.Entry{
 				Replica: crdt.Replica{Region: c.cores[node].region, Nonce: uint64(i) << 60}, Version: uint64(i + 1),
 				Taken: int64(i) << 40, Returned: int64(i % 2),
 			})
@@ -54,15 +54,15 @@ func TestEncodingIsTheGenerated(t *testing.T) {
 	checked := 0
 	c.drop = func(_ string, m Message) bool {
 		var f wirev1.Frame
-		if err := proto.Unmarshal(m.Frame, &f); err != nil {
+		if err := proto.Unmarshal(m.Frame(0), &f); err != nil {
 			t.Fatal(err)
 		}
 		if len(f.ProtoReflect().GetUnknown()) > 0 {
 			t.Fatalf("fields the schema does not know: %v", &f)
 		}
 		again := marshal(t, &f)
-		if len(again) != len(m.Frame) {
-			t.Fatalf("%d bytes by hand, %d generated: %v", len(m.Frame), len(again), &f)
+		if len(again) != len(m.Frame(0)) {
+			t.Fatalf("%d bytes by hand, %d generated: %v", len(m.Frame(0)), len(again), &f)
 		}
 		checked += len(f.Rows)
 		return false
@@ -82,7 +82,7 @@ func TestEncodingIsTheGenerated(t *testing.T) {
 
 func TestAGoodFrameIsTakenIn(t *testing.T) {
 	core := testCore("eu-1", "eu")
-	if err := core.Step(10*time.Second, "us-1", marshal(t, goodFrame())); err != nil {
+	if err := step(core, 10*time.Second, marshal(t, goodFrame())); err != nil {
 		t.Fatal(err)
 	}
 	name := testName("k")
@@ -96,10 +96,10 @@ func TestAGoodFrameIsTakenIn(t *testing.T) {
 func TestMalformedFramesHaveNoEffect(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	for what, spoil := range map[string]func(f *wirev1.Frame){
-		"no version":         func(f *wirev1.Frame) { f.Version = 0 },
-		"no node":            func(f *wirev1.Frame) { f.Node = "" },
-		"long node":          func(f *wirev1.Frame) { f.Node = long(maxNodeBytes + 1) },
-		"another node":       func(f *wirev1.Frame) { f.Node = "us-2" },
+		"no version": func(f *wirev1.Frame) { f.Version = 0 },
+		"no node":    func(f *wirev1.Frame) { f.Node = "" },
+		"long node":  func(f *wirev1.Frame) { f.Node = long(maxNodeBytes + 1) },
+
 		"own node":           func(f *wirev1.Frame) { f.Node = "eu-1" },
 		"another region":     func(f *wirev1.Frame) { f.Region = "ap" },
 		"no region":          func(f *wirev1.Frame) { f.Region = "" },
@@ -126,7 +126,7 @@ func TestMalformedFramesHaveNoEffect(t *testing.T) {
 		core.PeerUp(Peer{"us-1", "us"})
 		f := goodFrame()
 		spoil(f)
-		err := core.Step(10*time.Second, "us-1", marshal(t, f))
+		err := step(core, 10*time.Second, marshal(t, f))
 		n := core.Counters()
 		if !errors.Is(err, ErrFrame) || n.MalformedFrames+n.ForeignFrames != 1 {
 			t.Errorf("%s: error %v, counters %+v", what, err, n)
@@ -138,9 +138,9 @@ func TestMalformedFramesHaveNoEffect(t *testing.T) {
 	core := testCore("eu-1", "eu")
 	good := marshal(t, goodFrame())
 	for cut := range len(good) {
-		_ = core.Step(0, "us-1", good[:cut]) // any error will do, and none where the rest may lack
+		_ = step(core, 0, good[:cut]) // any error will do, and none where the rest may lack
 	}
-	if err := core.Step(0, "us-1", bytes.Repeat([]byte{0xff}, 100)); !errors.Is(err, ErrFrame) {
+	if err := step(core, 0, bytes.Repeat([]byte{0xff}, 100)); !errors.Is(err, ErrFrame) {
 		t.Errorf("noise: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestSpoiltEntriesAreLeftOut(t *testing.T) {
 		core := testCore("eu-1", "eu")
 		f := goodFrame()
 		spoil(f.Rows[0].Entries[0])
-		if err := core.Step(0, "us-1", marshal(t, f)); err != nil {
+		if err := step(core, 0, marshal(t, f)); err != nil {
 			t.Fatal(err)
 		}
 		name := testName("k")
@@ -179,9 +179,9 @@ func FuzzStep(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		core := testCore("eu-1", "eu")
 		core.PeerUp(Peer{"us-1", "us"})
-		core.Record(testName("mine"), testEntry("eu", 1))
+		record(core, testName("mine"), testEntry("eu", 1))
 		before := core.Changes()
-		if err := core.Step(0, "", frame); err != nil {
+		if err := step(core, 0, frame); err != nil {
 			if core.Changes() != before || core.Len() != 1 || core.byName["us-1"].ask.got != nil {
 				t.Fatalf("%v, and yet it had an effect", err)
 			}
@@ -203,8 +203,8 @@ func FuzzStep(f *testing.F) {
 		}
 		// Whatever was taken in can be sent on and be taken in by another.
 		other := testCore("us-1", "us")
-		for _, m := range core.Tick(0, testNowUnix) {
-			if err := other.Step(0, "eu-1", m.Frame); err != nil {
+		for _, m := range tickOf(core, 0, testNowUnix) {
+			if err := step(other, 0, m.Frame(0)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -3,6 +3,7 @@ package gossip
 import (
 	"bytes"
 	"context"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -74,31 +75,26 @@ func (m *Mesh) stepLoop(ctx context.Context) {
 	}
 }
 
-// step takes in a frame. It is decoded before the lock is taken.
+// step takes in a frame. It is decoded before the lock is taken, which is let go
+// after every few rows.
 func (m *Mesh) step(f inFrame) {
-	in, err := decode(f.frame)
-	if err := m.apply(f.at, in, err); err != nil {
-		m.log.Debug("gossip: frame dropped", "error", err)
+	in := Decode(f.frame)
+	for more := true; more; {
+		var err error
+		if more, err = m.stepRows(f.at, in); err != nil {
+			m.log.Debug("gossip: frame dropped", "error", err)
+		}
+		runtime.Gosched()
 	}
 }
 
-func (m *Mesh) apply(at time.Duration, in *inbound, malformed error) error {
+func (m *Mesh) stepRows(at time.Duration, in *Inbound) (more bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if malformed != nil {
-		m.core.counters.MalformedFrames++
-		return malformed
-	}
-	before := m.core.Changes()
-	if err := m.core.apply(at, in); err != nil {
-		return err
-	}
-	if m.core.Changes() != before {
-		m.notify()
-	}
+	more, err = m.core.Step(at, in)
 	if m.core.FirstSync() && !m.synced {
 		m.synced = true
 		close(m.firstSync)
 	}
-	return nil
+	return more, err
 }

@@ -20,11 +20,29 @@ const (
 	// over when another of its region can take the news.
 	troublePatience = 2 * time.Second
 
+	// toldMemory is how long it may take to notice that a frame was lost without
+	// a word: the next frame to the peer fails, or shows the receiver the gap and
+	// the answer to its request fails. What went to a peer within this time may
+	// be missing when a frame fails.
+	toldMemory = 10 * time.Second
+	// silencePatience is how long a member of the own region may be silent until
+	// what others told it alone is asked for, silenceInterval how often that is.
+	silencePatience = 3 * time.Second
+	silenceInterval = 10 * time.Second
+
 	// maxRowsBytes bounds the rows of one frame.
 	maxRowsBytes = 256 << 10
 	// maxFrameBytes bounds a frame: its rows, or one row that is larger, and
 	// the rest.
 	maxFrameBytes = 2 * maxRowsBytes
+	// stepRows and stepPlaces bound the rows that one call of Next or Step takes
+	// in, encodes or drops, and the places of the table it looks at: less than a
+	// tenth of a millisecond under the caller's lock.
+	stepRows   = 256
+	stepPlaces = 4096
+	// maxToldRows bounds what is remembered of the rows told to one peer, and
+	// what waits to be told to a region again. Past it, all rows are asked for.
+	maxToldRows = 1 << 16
 	// maxDeltaFrames bounds the frames of news a peer gets with one tick; what
 	// does not fit stays for the next.
 	maxDeltaFrames = 8
@@ -32,7 +50,7 @@ const (
 	// and as long as that many of its frames wait unsent; to all.
 	maxAnswerFrames    = 8
 	maxAnswerFramesAll = 16
-	// maxAnswerPlaces bounds the places of the table looked at for one part.
+	// maxAnswerPlaces bounds the places of the table that one part stands for.
 	maxAnswerPlaces = 1 << 16
 	// maxParts bounds what an answer may say it consists of: 16 GiB of rows.
 	maxParts = 1 << 16

@@ -109,7 +109,6 @@ func (m *Mesh) memberUp(n memberlist.Node, member Member) {
 	if !member.Self && m.core.PeerUp(Peer{member.Name, member.Region}) {
 		m.startSender(n)
 	}
-	m.notify()
 }
 
 func (m *Mesh) memberDown(name string) {
@@ -118,5 +117,4 @@ func (m *Mesh) memberDown(name string) {
 	delete(m.members, name)
 	m.core.PeerDown(name)
 	m.stopSender(name)
-	m.notify()
 }

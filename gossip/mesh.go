@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,7 +51,6 @@ type Mesh struct {
 	members    map[string]Member
 	senders    map[string]*sender
 	conflictAt map[string]time.Duration
-	changed    chan struct{} // nil until somebody waits
 	synced     bool
 	closed     bool
 
@@ -124,28 +124,33 @@ func (m *Mesh) tickLoop(ctx context.Context) {
 			return
 		case <-tick.C:
 			m.tick()
-			for m.nextAnswer() {
-			}
 		}
 	}
 }
 
+// tick does what is due. Whoever waits for the lock gets it in between: without
+// a word the loop would take it again before a waiter is awake.
 func (m *Mesh) tick() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, msg := range m.core.Tick(m.cfg.Clock(), m.cfg.Now().Unix()) {
-		m.post(msg)
+	m.beginTick()
+	for m.next() {
+		runtime.Gosched()
 	}
 }
 
-func (m *Mesh) nextAnswer() bool {
+func (m *Mesh) beginTick() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	msg, ok := m.core.NextAnswer(m.cfg.Clock())
-	if ok {
+	m.core.Tick(m.cfg.Clock(), m.cfg.Now().Unix())
+}
+
+func (m *Mesh) next() (more bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	msg, more := m.core.Next(m.cfg.Clock())
+	if !msg.IsZero() {
 		m.post(msg)
 	}
-	return ok
+	return more
 }
 
 // Addr is the address others reach this node at, IP:port.
@@ -187,13 +192,7 @@ func (m *Mesh) flush(ctx context.Context) error {
 func (m *Mesh) flushed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.cfg.Clock()
-	for _, p := range m.core.peers {
-		if p.waiting > 0 && !p.inTrouble(now) {
-			return false
-		}
-	}
-	return m.core.dirty.len() == 0
+	return m.core.Told(m.cfg.Clock())
 }
 
 func (m *Mesh) isClosed() bool {

@@ -141,24 +141,6 @@ func TestThreeRegionsConverge(t *testing.T) {
 	}
 }
 
-func TestChangedTellsOfNews(t *testing.T) {
-	eu := open(t, testConfig("eu-1", "eu"))
-	us := open(t, testConfig("us-1", "us", eu.Addr()))
-	eventually(t, "both are members", func() bool { return membersOf(us) == "eu-1 us-1" && membersOf(eu) == "eu-1 us-1" })
-	for {
-		changed := us.Changed()
-		if meshValue(us, "k") == 4 {
-			break
-		}
-		eu.Record(testName("k"), testEntry("eu", 4))
-		select {
-		case <-changed:
-		case <-time.After(10 * time.Second):
-			t.Fatal("no word of the change")
-		}
-	}
-}
-
 func key(fill byte) []byte { return bytes.Repeat([]byte{fill}, 32) }
 
 func TestStrangersStayOut(t *testing.T) {
@@ -284,8 +266,8 @@ func TestAFullOutboxIsCountedAndRepaired(t *testing.T) {
 	// The sender reports each frame under the lock: held, it lets nothing out.
 	us.mu.Lock()
 	for i := range outboxFrames + 100 {
-		us.core.Record(testName(fmt.Sprint(i)), testEntry("us", 1))
-		for _, msg := range us.core.Tick(us.cfg.Clock(), testNowUnix) {
+		record(us.core, testName(fmt.Sprint(i)), testEntry("us", 1))
+		for _, msg := range tickOf(us.core, us.cfg.Clock(), testNowUnix) {
 			us.post(msg)
 		}
 	}

@@ -19,21 +19,40 @@ type peer struct {
 
 	sent     bool
 	lastSent time.Duration
-	// Frames handed out and neither reported sent nor undelivered.
+	// Frames handed out; those neither reported sent nor undelivered.
+	handed  uint64
 	waiting int
-	// When a frame last did not reach the peer, if ever.
+	told    told
+	// When a frame last did not reach the peer, if ever, and whether one did
+	// since.
 	troubled  bool
 	troubleAt time.Duration
+	recovered bool
+
+	// When the peer was last heard, or first looked at.
+	watched bool
+	heardAt time.Duration
 
 	// Of the current tick: whether it gets the news, is to be asked for all
 	// rows, and how many parts of its answer went out.
 	chosen  bool
 	asks    bool
 	answers int
+	// News to be sent to it.
+	owed *batch
 }
 
 func (p *peer) inTrouble(now time.Duration) bool {
-	return p.troubled && now-p.troubleAt < troublePatience
+	return p.troubled && (!p.recovered || now-p.troubleAt < troublePatience)
+}
+
+func (p *peer) silent(now time.Duration) bool { return now-p.heardAt >= silencePatience }
+
+// report notes that it is known what became of a frame.
+func (p *peer) report() {
+	if p.waiting > 0 {
+		p.waiting--
+	}
 }
 
 func (p *peer) heartbeatDue(now time.Duration) bool {

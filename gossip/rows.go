@@ -6,33 +6,51 @@ import (
 	"weir/crdt"
 )
 
+var (
+	// ErrEnded: the row's period ended more than a minute ago, and counts
+	// nowhere.
+	ErrEnded = errors.New("the row's period has ended")
+	// ErrFuture: the row's period begins more than 40 days ahead.
+	ErrFuture = errors.New("the row's period begins too far ahead")
+	// ErrRegions: the entry is of a region past the bound on regions.
+	ErrRegions = errors.New("too many regions")
+)
+
 // Record takes in what this node's region counted and says whether it was new.
-// What is refused (an ended period, no room, numbers that break the rules) is
-// counted.
-func (c *Core) Record(name crdt.RowName, e crdt.Entry) bool {
-	if name.Validate() != nil || e.Validate() != nil {
-		c.counters.RefusedInvalid++
-		return false
+// id is name.ID(). An error says that it was refused, which is counted: it is
+// ErrEnded, ErrFuture, ErrRegions, crdt.ErrFull or crdt.ErrEntries, or wraps
+// crdt.ErrName or crdt.ErrEntry.
+func (c *Core) Record(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error) {
+	changed, err = c.Restore(id, name, e)
+	if changed {
+		c.note(id, e.Replica)
 	}
-	id := name.ID()
-	return c.accepts(name) && c.merge(id, name, e) && c.note(id, e.Replica)
+	return changed, err
 }
 
-// Restore takes in what this node had saved. It is not news: peers ask for it.
-func (c *Core) Restore(name crdt.RowName, e crdt.Entry) bool {
-	if name.Validate() != nil || e.Validate() != nil {
-		c.counters.RefusedInvalid++
-		return false
+// Restore takes in what this node had saved, as Record does. It is not news:
+// peers ask for it.
+func (c *Core) Restore(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error) {
+	if err = name.Validate(); err == nil {
+		err = e.Validate()
 	}
-	return c.accepts(name) && c.merge(name.ID(), name, e)
+	if err != nil {
+		c.counters.RefusedInvalid++
+		return false, err
+	}
+	if err := c.accepts(name); err != nil {
+		return false, err
+	}
+	return c.merge(id, name, e)
 }
 
 func (c *Core) mergeRow(row *inboundRow) {
-	if !c.accepts(row.name) {
+	if c.accepts(row.name) != nil {
 		return
 	}
 	for _, e := range row.entries {
-		if c.merge(row.id, row.name, e) {
+		// What is refused is counted.
+		if changed, _ := c.merge(row.id, row.name, e); changed {
 			c.counters.EntriesNew++
 			c.note(row.id, e.Replica)
 		}
@@ -40,34 +58,33 @@ func (c *Core) mergeRow(row *inboundRow) {
 }
 
 // note marks a row as changed: to be told, to be saved.
-func (c *Core) note(id crdt.RowID, r crdt.Replica) bool {
-	c.dirty.add(id, r)
+func (c *Core) note(id crdt.RowID, r crdt.Replica) {
+	c.news.add(id, r)
 	c.unsaved.add(id, r)
-	return true
 }
 
 // accepts says whether a row's period may be counted now: late entries count
 // nowhere.
-func (c *Core) accepts(name crdt.RowName) bool {
+func (c *Core) accepts(name crdt.RowName) error {
 	switch {
 	case c.ended(name):
 		c.counters.RefusedEnded++
-		return false
+		return ErrEnded
 	case name.Start > c.nowUnix+maxFutureSeconds:
 		c.counters.RefusedFuture++
-		return false
+		return ErrFuture
 	}
-	return true
+	return nil
 }
 
 func (c *Core) ended(name crdt.RowName) bool { return name.End <= c.nowUnix-periodGraceSeconds }
 
-func (c *Core) merge(id crdt.RowID, name crdt.RowName, e crdt.Entry) bool {
+func (c *Core) merge(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error) {
 	if !c.regions.learn(e.Replica.Region) {
 		c.counters.RefusedRegions++
-		return false
+		return false, ErrRegions
 	}
-	changed, err := c.rows.Merge(id, name, e)
+	changed, err = c.rows.Merge(id, name, e)
 	switch {
 	case errors.Is(err, crdt.ErrFull):
 		c.counters.RefusedFull++
@@ -77,8 +94,12 @@ func (c *Core) merge(id crdt.RowID, name crdt.RowName, e crdt.Entry) bool {
 	if changed {
 		c.changed++
 	}
-	return changed
+	return changed, err
 }
+
+// HasRoom says whether the row is held, or could be: the bound on rows is not
+// reached.
+func (c *Core) HasRoom(id crdt.RowID) bool { return c.rows.HasRoom(id) }
 
 // Len is how many rows the core holds.
 func (c *Core) Len() int { return c.rows.Len() }

@@ -9,7 +9,7 @@ import (
 )
 
 // outboxFrames bounds the frames that wait for one peer: two ticks' worth of
-// the most a tick makes, 8 MiB.
+// the most a tick makes, 8 MiB. News is shared by all who are told it.
 const outboxFrames = 2 * (maxDeltaFrames + maxAnswerFrames)
 
 // sender sends frames to one peer, in order. One that cannot keep up loses
@@ -54,7 +54,7 @@ func (m *Mesh) post(msg Message) {
 			m.outboxDrops.Add(1)
 		}
 	}
-	m.core.Undelivered(m.cfg.Clock(), msg)
+	m.core.Undelivered(m.cfg.Clock(), msg.To)
 }
 
 func (m *Mesh) sendLoop(ctx context.Context, s *sender) {
@@ -76,17 +76,16 @@ func (m *Mesh) sendLoop(ctx context.Context, s *sender) {
 }
 
 func (m *Mesh) sendFrame(s *sender, f outFrame) {
-	frame := appendHeld(f.msg.Frame, m.cfg.Clock()-f.at)
-	err := m.list.SendReliable(&s.node, frame)
+	err := m.list.SendReliable(&s.node, f.msg.Frame(m.cfg.Clock()-f.at))
 	if err != nil {
 		m.sendErrors.Add(1)
 		m.log.Debug("gossip: frame not sent", "node", s.node.Name, "error", err)
 	}
-	m.report(s, f.msg, err == nil)
+	m.report(s, err == nil)
 }
 
 // report tells the core what became of a frame, unless its peer went meanwhile.
-func (m *Mesh) report(s *sender, msg Message, sent bool) {
+func (m *Mesh) report(s *sender, sent bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -94,6 +93,6 @@ func (m *Mesh) report(s *sender, msg Message, sent bool) {
 	case sent:
 		m.core.Sent(s.node.Name)
 	default:
-		m.core.Undelivered(m.cfg.Clock(), msg)
+		m.core.Undelivered(m.cfg.Clock(), s.node.Name)
 	}
 }

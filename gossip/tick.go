@@ -2,91 +2,114 @@ package gossip
 
 import "time"
 
-// batch is the encoded rows of one frame of news.
-type batch struct {
-	rows  []byte
-	count int
-}
-
-// Tick does what is due and returns the messages to send; NextAnswer has more.
-// nowUnix is the time of day in Unix seconds: it says which periods have ended.
-func (c *Core) Tick(now time.Duration, nowUnix int64) []Message {
+// Tick begins what is due; Next does it. nowUnix is the time of day in Unix
+// seconds: it says which periods have ended.
+func (c *Core) Tick(now time.Duration, nowUnix int64) {
 	c.nowUnix = nowUnix
 	c.raiseStamp()
 	if c.rows.HasEnded(nowUnix - periodGraceSeconds) {
-		c.counters.RowsEnded += uint64(c.rows.DropEnded(nowUnix-periodGraceSeconds, sweepPlaces))
+		c.sweepLeft = sweepPlaces
 	}
 	c.answersLeft = maxAnswerFramesAll
 	c.expireAsks(now)
+	c.askForTheSilent(now)
 	c.makeAsks(now)
 	c.choose(now)
-	news := c.takeNews()
-	var out []Message
 	for _, p := range c.peers {
 		p.answers = 0
-		out = c.tickPeer(now, p, news, out)
+		p.told.expire(now-toldMemory, p.handed-uint64(p.waiting))
 	}
-	return out
+	c.beginNews()
 }
 
-func (c *Core) tickPeer(now time.Duration, p *peer, news []batch, out []Message) []Message {
-	switch {
-	case p.chosen && len(news) > 0:
-		for i := range news {
-			out = append(out, c.newsFrame(now, p, &news[i]))
-		}
-	case p.asks || p.heartbeatDue(now):
-		out = append(out, c.newsFrame(now, p, &batch{}))
+// beginNews allows this tick's news. With nobody to tell there is none: who
+// comes later asks for all.
+func (c *Core) beginNews() {
+	if len(c.peers) == 0 {
+		c.news.drop()
 	}
-	return out
+	c.news.begin()
+	for _, n := range c.again {
+		n.begin()
+	}
 }
+
+// Next does a small piece of what is due, so that a caller with a lock can let
+// others in between. It may return a message to send; call it until more is
+// false.
+func (c *Core) Next(now time.Duration) (m Message, more bool) {
+	if p := c.nextPeer(func(p *peer) bool { return p.owed != nil }); p != nil {
+		b := p.owed
+		p.owed = nil
+		m := c.newsFrame(now, p, b)
+		p.told.add(toldBatch{b.ids, now, p.handed})
+		return m, true
+	}
+	if c.stepNews(now) {
+		return Message{}, true
+	}
+	if p := c.nextPeer(func(p *peer) bool { return p.asks || p.heartbeatDue(now) }); p != nil {
+		return c.newsFrame(now, p, &batch{}), true
+	}
+	if m, more := c.nextAnswer(now); more {
+		return m, true
+	}
+	return Message{}, c.sweep()
+}
+
+// nextPeer is the next in turn of which something is so.
+func (c *Core) nextPeer(is func(*peer) bool) *peer {
+	for range c.peers {
+		c.turn = (c.turn + 1) % len(c.peers)
+		if p := c.peers[c.turn]; is(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+// sweep drops some of the rows that ended, and says whether there is more to
+// look at.
+func (c *Core) sweep() bool {
+	if c.sweepLeft <= 0 {
+		return false
+	}
+	c.sweepLeft -= stepRows
+	c.counters.RowsEnded += uint64(c.rows.DropEnded(c.nowUnix-periodGraceSeconds, stepRows))
+	return c.sweepLeft > 0
+}
+
+// Told says whether all news left this node, as far as it has anyone to go to.
+func (c *Core) Told(now time.Duration) bool {
+	if c.news.len() > 0 || c.news.open != nil {
+		return false
+	}
+	for _, p := range c.peers {
+		n := c.again[p.Region]
+		again := n != nil && (n.len() > 0 || n.open != nil)
+		if p.owed != nil || (!p.inTrouble(now) && (p.waiting > 0 || again)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Untold is how many rows changed and were not told yet.
+func (c *Core) Untold() int { return c.news.len() }
 
 // newsFrame makes a frame of news, or a heartbeat; it may ask for all rows too.
 func (c *Core) newsFrame(now time.Duration, p *peer, b *batch) Message {
-	f := c.frame(now, p, len(b.rows))
+	head := c.frame(now, p)
 	if p.asks {
 		p.asks = false
-		f = appendUint(f, frameWantAllRows, p.ask.request)
+		head = appendUint(head, frameWantAllRows, p.ask.request)
 	}
-	return c.send(now, p, append(f, b.rows...), b.count)
+	return c.send(now, p, head, b.rows, len(b.ids))
 }
 
-// takeNews encodes what changed, up to the frames of one tick. With nobody to
-// tell there is no news: who comes later asks for all.
-func (c *Core) takeNews() []batch {
-	if len(c.peers) == 0 {
-		c.dirty.clear()
-		return nil
-	}
-	for n := range c.deltaRoom {
-		b := &c.deltaRoom[n]
-		c.fill(b)
-		if b.count == 0 {
-			return c.deltaRoom[:n]
-		}
-	}
-	return c.deltaRoom[:]
-}
-
-func (c *Core) fill(b *batch) {
-	b.rows, b.count = b.rows[:0], 0
-	for id, replica, ok := c.dirty.peek(); ok; id, replica, ok = c.dirty.peek() {
-		if c.rows.Row(id, &c.encoder.row) && !c.ended(c.encoder.row.Name()) {
-			end := len(b.rows)
-			b.rows = c.encoder.append(b.rows, replica, c.regions.index)
-			if len(b.rows) > maxRowsBytes && b.count > 0 {
-				b.rows = b.rows[:end]
-				return
-			}
-			b.count++
-		}
-		c.dirty.pop()
-	}
-}
-
-// frame begins a frame to a peer, with room for so many bytes of rows.
-func (c *Core) frame(now time.Duration, p *peer, rows int) []byte {
-	f := make([]byte, 0, rows+256)
+// frame begins a frame to a peer.
+func (c *Core) frame(now time.Duration, p *peer) []byte {
+	f := make([]byte, 0, 256)
 	f = appendUint(f, frameVersion, wireVersion)
 	f = appendText(f, frameNode, c.node)
 	f = appendText(f, frameRegion, c.region)
@@ -102,11 +125,12 @@ func (c *Core) frame(now time.Duration, p *peer, rows int) []byte {
 }
 
 // send counts a frame as handed out.
-func (c *Core) send(now time.Duration, p *peer, frame []byte, rows int) Message {
+func (c *Core) send(now time.Duration, p *peer, head, rows []byte, count int) Message {
 	p.sent, p.lastSent = true, now
+	p.handed++
 	p.waiting++
 	c.counters.FramesSent++
-	c.counters.RowsSent += uint64(rows)
-	c.counters.BytesSent += uint64(len(frame))
-	return Message{To: p.Name, Frame: frame}
+	c.counters.RowsSent += uint64(count)
+	c.counters.BytesSent += uint64(len(head) + len(rows))
+	return Message{To: p.Name, head: head, rows: rows}
 }

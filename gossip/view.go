@@ -5,33 +5,39 @@ import "weir/crdt"
 // pageRows bounds the rows looked at under one hold of the lock.
 const pageRows = 512
 
-// Record takes in what this node's region counted, tells the others with the
-// next tick, and says whether it was new.
-func (m *Mesh) Record(name crdt.RowName, e crdt.Entry) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	changed := m.core.Record(name, e)
-	if changed {
-		m.notify()
-	}
+// Record is RecordRow for a caller that has no ID at hand; what is refused is
+// counted.
+func (m *Mesh) Record(name crdt.RowName, e crdt.Entry) (changed bool) {
+	changed, _ = m.RecordRow(name.ID(), name, e)
 	return changed
 }
 
+// RecordRow takes in what this node's region counted, tells the others with the
+// next tick, and says whether it was new. id is name.ID(). An error says that the
+// entry was refused and will not reach others, see Core.Record.
+func (m *Mesh) RecordRow(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.core.Record(id, name, e)
+}
+
 // Restore takes in a row that this node had saved, and returns how many of its
-// entries were new.
+// entries were new. What is refused is counted.
 func (m *Mesh) Restore(row *crdt.Row) (news int) {
+	name := row.Name()
+	id := name.ID()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range row.Entries() {
-		if m.core.Restore(row.Name(), e) {
+		if changed, _ := m.core.Restore(id, name, e); changed {
 			news++
 		}
 	}
 	return news
 }
 
-// HasRoom says whether the row is held or could be: a new one past the bound
-// cannot.
+// HasRoom says whether the row is held, or could be: past the bound on rows, new
+// ones are refused.
 func (m *Mesh) HasRoom(id crdt.RowID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,25 +124,6 @@ func (m *Mesh) Changes() uint64 {
 	return m.core.Changes()
 }
 
-// Changed returns a channel that is closed at the next change of a row or of
-// the members. Whoever waits takes it before looking, so as to miss nothing.
-func (m *Mesh) Changed() <-chan struct{} {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.changed == nil {
-		m.changed = make(chan struct{})
-	}
-	return m.changed
-}
-
-// notify wakes who waits for a change. The caller holds m.mu.
-func (m *Mesh) notify() {
-	if m.changed != nil {
-		close(m.changed)
-		m.changed = nil
-	}
-}
-
 // Stats is what a mesh counted, and how full it is.
 type Stats struct {
 	Counters
@@ -152,30 +139,23 @@ type Stats struct {
 	// LogLinesSuppressed counts lines of memberlist's that were too many.
 	LogLinesSuppressed uint64
 
+	// Rows held; of those, rows changed and not saved, and rows changed and not
+	// told to others.
 	Rows, RowsUnsaved, RowsUntold int
 	Peers                         int
-	InboxFrames                   int
-	InboxBytes                    int64
-	// LongestOutbox is the most frames that wait for one peer.
-	LongestOutbox int
 }
 
 // Stats returns the counts so far.
 func (m *Mesh) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := Stats{
+	return Stats{
 		Counters:    m.core.Counters(),
 		InboxDrops:  m.inbox.drops.Load(),
 		OutboxDrops: m.outboxDrops.Load(), SendErrors: m.sendErrors.Load(),
 		Strangers: m.logs.strangers.Load(), Conflicts: m.conflicts.Load(),
 		LogLinesSuppressed: m.logs.suppressed.Load(),
-		Rows:               m.core.Len(), RowsUnsaved: m.core.Unsaved(), RowsUntold: m.core.dirty.len(),
-		Peers:       len(m.core.peers),
-		InboxFrames: len(m.inbox.frames), InboxBytes: m.inbox.bytes.Load(),
+		Rows:               m.core.Len(), RowsUnsaved: m.core.Unsaved(), RowsUntold: m.core.Untold(),
+		Peers: m.core.Peers(),
 	}
-	for _, sender := range m.senders {
-		s.LongestOutbox = max(s.LongestOutbox, len(sender.outbox))
-	}
-	return s
 }

@@ -13,12 +13,18 @@ import (
 // slowest is the longest a frame travels the first time.
 const slowest = 2 * time.Second
 
+// holePatience is how long a sender waits for a connection through a hole.
+const holePatience = 3 * time.Second
+
 type link struct{ from, to string }
 
 // network carries frames, badly.
 type network struct {
 	w       *world
 	blocked map[link]bool
+	// holes swallow frames for good: they outlast the healing. The membership
+	// protocol does not notice, others answer in their stead.
+	holes map[link]bool
 	// silent holds since when a region has had no open link out.
 	silent map[string]time.Duration
 
@@ -29,7 +35,7 @@ type network struct {
 }
 
 func newNetwork(w *world) network {
-	n := network{w: w, blocked: map[link]bool{}, silent: map[string]time.Duration{}}
+	n := network{w: w, blocked: map[link]bool{}, holes: map[link]bool{}, silent: map[string]time.Duration{}}
 	n.weather()
 	return n
 }
@@ -53,7 +59,12 @@ func (n *network) calm() {
 	n.delay, n.jitter = 50*time.Millisecond, 50*time.Millisecond
 }
 
-func (n *network) open(from, to *node) bool { return !n.blocked[link{from.name, to.name}] }
+func (n *network) open(from, to *node) bool { return n.connected(from, to) && !n.hole(from, to) }
+
+// connected is open without regard to holes.
+func (n *network) connected(from, to *node) bool { return !n.blocked[link{from.name, to.name}] }
+
+func (n *network) hole(from, to *node) bool { return n.holes[link{from.name, to.name}] }
 
 // send takes a frame from a node. The sender hears that it was sent, or that it
 // was not; where it was lost it may hear either.
@@ -61,13 +72,18 @@ func (n *network) send(from *node, m gossip.Message) {
 	w, life := n.w, from.life
 	to := w.node(m.To)
 	lost := !n.open(from, to) || to.core == nil || w.chance(n.loss)
-	told := lost && w.chance(n.told)
-	w.note("  %s → %s %d bytes lost=%v told=%v", from.name, m.To, len(m.Frame), lost, told)
-	w.at(w.between(1, 50*time.Millisecond), "report "+from.name, func() {
+	told, verdict := lost && w.chance(n.told), w.between(1, 50*time.Millisecond)
+	if n.hole(from, to) {
+		// A connection is never made; the sender waits for it.
+		told, verdict = true, holePatience
+	}
+	frame := m.Frame(0)
+	w.note("  %s → %s %d bytes lost=%v told=%v", from.name, m.To, len(frame), lost, told)
+	w.at(verdict, "report "+from.name, func() {
 		switch {
 		case from.life != life || from.core == nil:
 		case told:
-			from.core.Undelivered(from.now(), m)
+			from.core.Undelivered(from.now(), m.To)
 		default:
 			from.core.Sent(m.To)
 		}
@@ -75,25 +91,25 @@ func (n *network) send(from *node, m gossip.Message) {
 	if lost {
 		return
 	}
-	frame, delay := m.Frame, n.delay+w.between(0, n.jitter)
+	delay := n.delay + w.between(0, n.jitter)
 	switch {
 	case w.chance(n.garble):
 		frame = append([]byte{0xff}, frame...)
 	case w.chance(n.twice):
-		n.carry(from.name, to, frame, slowest+w.between(0, 8*time.Second))
+		n.carry(from, to, frame, slowest+w.between(0, 8*time.Second))
 	}
-	n.carry(from.name, to, frame, delay)
+	n.carry(from, to, frame, delay)
 }
 
-func (n *network) carry(from string, to *node, frame []byte, delay time.Duration) {
+func (n *network) carry(from, to *node, frame []byte, delay time.Duration) {
 	w, life := n.w, to.life
-	w.at(delay, "frame "+from+" → "+to.name, func() {
+	w.at(delay, "frame "+from.name+" → "+to.name, func() {
 		// Who recorded a frame could replay it to a new process, which cannot
 		// know; a network does not.
 		if to.core == nil || to.life != life {
 			return
 		}
-		err := to.core.Step(to.now(), from, w.mutate(to, frame))
+		err := to.step(w.mutate(to, frame))
 		if bad := frame[0] == 0xff; bad != (err != nil) {
 			w.violate("malformed", "a frame of %d bytes, garbled: %v, gave %v", len(frame), bad, err)
 		}

@@ -64,7 +64,7 @@ func (w *world) start(n *node) {
 	for _, name := range w.rows {
 		if row := n.disk[name]; row != nil {
 			for _, e := range row.Entries() {
-				n.core.Restore(name, e)
+				_, _ = n.core.Restore(name.ID(), name, e) // ended rows are refused
 			}
 		}
 	}
@@ -79,13 +79,24 @@ func (w *world) tick(n *node) {
 	if n.core == nil {
 		return
 	}
-	for _, m := range n.core.Tick(n.now(), n.unix()) {
-		w.net.send(n, m)
-	}
-	for m, ok := n.core.NextAnswer(n.now()); ok; m, ok = n.core.NextAnswer(n.now()) {
-		w.net.send(n, m)
+	n.core.Tick(n.now(), n.unix())
+	for more := true; more; {
+		var m gossip.Message
+		if m, more = n.core.Next(n.now()); !m.IsZero() {
+			w.net.send(n, m)
+		}
 	}
 	w.checkAges(n)
+}
+
+// step takes in a frame.
+func (n *node) step(frame []byte) error {
+	in := gossip.Decode(frame)
+	for {
+		if more, err := n.core.Step(n.now(), in); !more {
+			return err
+		}
+	}
 }
 
 // save writes what changed to the disk; now and then the write fails.
@@ -121,7 +132,7 @@ func (w *world) membership(n *node) {
 		if m == n {
 			continue
 		}
-		reachable := m.core != nil && w.net.open(n, m) && w.net.open(m, n)
+		reachable := m.core != nil && w.net.connected(n, m) && w.net.connected(m, n)
 		switch {
 		case reachable && !n.up[m.name]:
 			n.setUp(m, true)

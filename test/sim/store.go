@@ -68,7 +68,9 @@ func (w *world) record(n *node, name crdt.RowName, e crdt.Entry) {
 	if m := w.opt.Mutant; m != nil && m.Record != nil {
 		e = m.Record(e)
 	}
-	n.core.Record(name, e)
+	if _, err := n.core.Record(name.ID(), name, e); err != nil && !w.ends(name) {
+		w.violate("refused", "%s: row %s: %v", n.name, name.Key, err)
+	}
 	w.checkNode(n)
 }
 
