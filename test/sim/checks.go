@@ -176,7 +176,7 @@ func (w *world) checkEnd() {
 		if w.ends(name) {
 			continue
 		}
-		for _, region := range regionNames {
+		for _, region := range w.regions {
 			w.checkSums(name, region)
 		}
 	}

@@ -2,12 +2,12 @@
 // virtual time and in one thread: the same seed gives the same run, event by
 // event.
 //
-// A run has three regions of two nodes. Each region has a toy store whose entry
+// A run has two or three regions of one or two nodes. Each region has a toy store whose entry
 // grows with every decision, and nodes that tell their core of it. Frames are
 // lost (with and without word to the sender), delayed, overtaken, repeated and
 // garbled; links break in one direction or both, within partitions too; nodes
 // die and come back with their snapshot, an old one or none; stores are wiped
-// and begin a new reign. Then everything heals, and within a bounded time all
+// and begin a new reign. Then everything heals but for one link, maybe, and within a bounded time all
 // nodes must agree with the ledger.
 //
 // The ledger is kept outside the code under test. It knows two bounds of every

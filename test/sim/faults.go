@@ -13,7 +13,7 @@ func (w *world) fault() {
 	}
 	w.at(w.faultGap(), "fault", w.fault)
 	n := w.nodes[w.rand.IntN(len(w.nodes))]
-	region := regionNames[w.rand.IntN(len(regionNames))]
+	region := w.regions[w.rand.IntN(len(w.regions))]
 	switch w.rand.IntN(10) {
 	case 0:
 		w.note("  weather changes")
@@ -82,6 +82,21 @@ func (w *world) mend() {
 	}
 }
 
+// dig makes a hole in one link, one way or both, that is never mended. Whatever
+// the two have to tell each other must take another way.
+func (w *world) dig() {
+	a, b := w.nodes[w.rand.IntN(len(w.nodes))], w.nodes[w.rand.IntN(len(w.nodes))]
+	if a == b || len(w.net.holes) > 0 || len(w.living()) < 3 {
+		return // that would leave no other way
+	}
+	both := w.chance(0.5)
+	w.note("  hole %s → %s, both ways: %v", a.name, b.name, both)
+	w.net.holes[link{a.name, b.name}] = true
+	if both {
+		w.net.holes[link{b.name, a.name}] = true
+	}
+}
+
 func (w *world) crashAndRestart(n *node) {
 	if n.core == nil {
 		return
@@ -95,8 +110,12 @@ func (w *world) crashAndRestart(n *node) {
 	})
 }
 
-// mayBury says whether the region keeps a node without this one.
+// mayBury says whether the region keeps a node without this one, and those who
+// do not reach each other keep another between them.
 func (w *world) mayBury(n *node) bool {
+	if len(w.net.holes) > 0 && len(w.living()) <= 3 {
+		return false
+	}
 	for _, m := range w.nodes {
 		if m != n && m.region == n.region && !m.buried {
 			return !n.buried
@@ -125,7 +144,7 @@ func (w *world) living() (nodes []*node) {
 
 // noteSilence keeps since when each region has had no way out.
 func (w *world) noteSilence() {
-	for _, region := range regionNames {
+	for _, region := range w.regions {
 		silent := true
 		for _, a := range w.nodes {
 			for _, b := range w.nodes {

@@ -58,7 +58,7 @@ func (w *world) start(n *node) {
 	n.up, n.away = map[string]bool{}, map[string]time.Duration{}
 	n.seen, n.changes = map[rowReplica]crdt.Entry{}, 0
 	n.core = gossip.NewCore(gossip.CoreConfig{
-		Node: n.name, Region: n.region, Regions: regionNames, MaxRows: 100,
+		Node: n.name, Region: n.region, Regions: w.regions, MaxRows: 100,
 		Rand: rand.New(rand.NewPCG(w.rand.Uint64(), w.rand.Uint64())), NowUnix: n.unix(),
 	})
 	for _, name := range w.rows {

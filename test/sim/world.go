@@ -19,8 +19,17 @@ const (
 	healBound = 5 * time.Second
 	// burialBound is how long after that it may take to notice that a node has
 	// gone for good, and to ask for what went with it.
-	burialBound  = 12 * time.Second
-	nodesPerArea = 2
+	burialBound = 12 * time.Second
+	// holeBound is how much longer it may take where a link stays broken: until
+	// the sender knows, or a node asks others for what a silent one would tell.
+	holeBound = 30 * time.Second
+)
+
+// Weights of schedules.
+const (
+	twoRegionsChance = 0.25 // that no third region passes news on
+	singleNodeChance = 0.25 // that a region has one node, not two
+	holeChance       = 0.4  // that a link breaks for good
 )
 
 var regionNames = []string{"ap", "eu", "us"}
@@ -75,6 +84,8 @@ type world struct {
 	trace  hash.Hash64
 	report Report
 
+	regions []string
+
 	nodes  []*node
 	stores map[string]*store
 	net    network
@@ -97,10 +108,21 @@ func Run(opt Options) (Report, error) {
 	}
 	w.build()
 	end := w.between(5*time.Second, 20*time.Second)
+	if w.chance(holeChance / 2) {
+		w.at(w.between(0, end), "hole", w.dig)
+	}
 	if w.chance(0.5) {
+		// What breaks while all is well is repaired by nothing that other losses
+		// set off.
 		w.at(end, "calm", w.calm)
-		end += w.between(4*time.Second, 8*time.Second)
-		w.at(end-1, "last loss", w.buryOne)
+		calm := w.between(4*time.Second, 8*time.Second)
+		if w.chance(0.5) {
+			w.at(end+w.between(calm/4, calm), "last loss", w.buryOne)
+		}
+		if w.chance(holeChance) {
+			w.at(end+w.between(calm/2, calm), "last hole", w.dig)
+		}
+		end += calm
 	}
 	w.at(end, "heal", w.heal)
 	w.runUntil(end)
@@ -118,9 +140,17 @@ func (w *world) build() {
 	}
 	// A period that ended: its grace runs out in the middle of the run.
 	w.rows = append(w.rows, crdt.RowName{Rule: "daily", Key: "ending", Start: baseUnix - 100, End: baseUnix - 55})
-	for _, r := range regionNames {
+	w.regions = regionNames
+	if w.chance(twoRegionsChance) {
+		w.regions = regionNames[:2]
+	}
+	for _, r := range w.regions {
 		w.stores[r] = &store{region: r, nonce: w.rand.Uint64()}
-		for i := range nodesPerArea {
+		nodes := 2
+		if w.chance(singleNodeChance) {
+			nodes = 1
+		}
+		for i := range nodes {
 			w.nodes = append(w.nodes, newNode(w, fmt.Sprintf("%s-%d", r, i+1), r))
 		}
 	}
@@ -140,6 +170,9 @@ func (w *world) settle() {
 	healed, bound := w.now, healBound
 	if len(w.living()) < len(w.nodes) {
 		bound += burialBound
+	}
+	if len(w.net.holes) > 0 {
+		bound += holeBound
 	}
 	for w.violated == nil && !w.agreed() {
 		if w.now-healed > bound {
