@@ -27,6 +27,8 @@ import (
 const (
 	maxMessageBytes   = 4 << 20
 	maxStreamsPerConn = 1000
+	// A connection that never says a word holds up a stop for so long.
+	handshakeTimeout = 2 * time.Second
 	// Connections are renewed so that callers spread over nodes that came
 	// later; a call in flight has the grace to finish.
 	maxConnAge      = 30 * time.Minute
@@ -85,6 +87,7 @@ func (n *Node) serveGRPC(lis net.Listener, checks *api.Limiter, quotas *api.Quot
 	n.grpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxConcurrentStreams(maxStreamsPerConn),
+		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: maxConnAge, MaxConnectionAgeGrace: maxConnAgeGrace}),
 		grpc.StreamInterceptor(api.EndHealthWatches(n.stopping)),
 	)
