@@ -170,6 +170,22 @@ func TestAQuotaThatCannotBeCountedIsDenied(t *testing.T) {
 	}
 }
 
+// TestARefusedQuotaStaysRefused: the store wants another period, in which there
+// would be room. The costs are gone by then, so nothing may be allowed.
+func TestARefusedQuotaStaysRefused(t *testing.T) {
+	nodeUs, storeUs := int64(noon), int64(noon+86_400_000_000)
+	ledger := &recorder{full: true}
+	s := &scripted{Store: embedded.New(embedded.Options{Now: func() int64 { return storeUs }})}
+	s.script = []func(*store.Call){func(c *store.Call) {
+		ledger.full = false
+		s.Store.Decide(context.Background(), []*store.Call{c})
+	}}
+	e := newEngine(t, s, ledger, func() time.Time { return time.UnixMicro(nodeUs) })
+	if d := e.Check(context.Background(), ask(1, "user", "u")); d.Allowed || d.Reason != ReasonCapacity || len(s.asked) != 2 {
+		t.Errorf("got %+v after %d asks", d, len(s.asked))
+	}
+}
+
 // TestAnEditedRuleKeepsItsQuota: what else a rule says does not change under
 // which name its quota is counted.
 func TestAnEditedRuleKeepsItsQuota(t *testing.T) {

@@ -108,9 +108,9 @@ func (p *plan) quota(r *rule.Rule, l *rule.Limit, key string, tag uint16, cost i
 }
 
 // view fills in what the ledger knows. If it cannot count one of the quotas,
-// nothing may be charged: the call becomes a look.
+// nothing may be charged: the call becomes a look, and stays one however often
+// it is asked.
 func (p *plan) view(s store.Store, l Ledger) {
-	p.refused = p.refused[:0]
 	for i := range p.call.Quotas {
 		take := &p.call.Quotas[i]
 		take.Reign = s.Reign(take.Tag)
