@@ -43,11 +43,10 @@ func (l *ledger) View(take *store.QuotaTake) bool {
 	}
 	known := l.mesh.View(id, func(row *crdt.Row) {
 		take.Elsewhere = row.Elsewhere(l.region)
-		for _, e := range row.Entries() {
-			if e.Replica.Region == l.region && store.Reign(e.Replica.Nonce) != take.Reign {
-				take.Earlier = append(take.Earlier, store.Entry{Reign: store.Reign(e.Replica.Nonce),
-					Version: e.Version, Taken: e.Taken, Returned: e.Returned})
-			}
+		var few [4]crdt.Entry // usually none
+		for _, e := range row.Earlier(few[:0], l.region, uint64(take.Reign)) {
+			take.Earlier = append(take.Earlier, store.Entry{Reign: store.Reign(e.Replica.Nonce),
+				Version: e.Version, Taken: e.Taken, Returned: e.Returned})
 		}
 	})
 	if !known && !l.mesh.HasRoom(id) {
@@ -73,15 +72,16 @@ func versions(entries []store.Entry) (sum uint64) {
 	return sum
 }
 
-// Record implements limiter.Ledger.
+// Record implements limiter.Ledger. View has named the take's row. What is
+// refused, because room went meanwhile or the period ended, the mesh counts.
 func (l *ledger) Record(take *store.QuotaTake) {
-	name := rowName(take.Row)
+	id := crdt.RowID(take.ID)
 	if take.Entry.Version > 0 {
-		l.mesh.Record(name, l.entry(take.Entry))
+		_, _ = l.mesh.RecordRow(id, rowName(take.Row), l.entry(take.Entry)) // see above
 	}
 	if len(take.Earlier) > 0 {
 		l.mu.Lock()
-		l.confirmed[name.ID()] = confirmation{reign: take.Reign, versions: versions(take.Earlier), end: name.End}
+		l.confirmed[id] = confirmation{reign: take.Reign, versions: versions(take.Earlier), end: take.Row.End}
 		l.mu.Unlock()
 	}
 }
@@ -90,8 +90,10 @@ func (l *ledger) Record(take *store.QuotaTake) {
 // counted and not told.
 func (l *ledger) Reconcile(rows []store.Row) (news int) {
 	for _, row := range rows {
+		name := rowName(row.Name)
+		id := name.ID()
 		for _, e := range row.Entries {
-			if l.mesh.Record(rowName(row.Name), l.entry(e)) {
+			if changed, _ := l.mesh.RecordRow(id, name, l.entry(e)); changed { // what is refused, the mesh counts
 				news++
 			}
 		}

@@ -35,6 +35,7 @@ func quotaTake(key string, reign store.Reign) *store.QuotaTake {
 
 // answer is what a store in the take's reign says after the take.
 func answer(take *store.QuotaTake, version uint64, taken int64) *store.QuotaTake {
+	take.ID = store.ID(rowName(take.Row).ID()) // as View names it
 	take.Entry = store.Entry{Reign: take.Reign, Version: version, Taken: taken}
 	return take
 }

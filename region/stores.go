@@ -32,5 +32,5 @@ func (n *Node) newStore() (store.Store, error) {
 		return embedded.New(embedded.Options{Keys: cfg.Limits.Keys, QuotaRows: cfg.Limits.QuotaRows}), nil
 	}
 	measures := telemetry.NewRedis(n.registry)
-	return redis.New(redis.Options{URL: cfg.Store, Region: cfg.Region, Log: n.log, Observe: measures.Observe})
+	return redis.New(redis.Options{URL: cfg.Store, Region: cfg.Region, Budget: limiter.Budget, Log: n.log, Observe: measures.Observe})
 }
