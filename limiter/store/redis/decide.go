@@ -54,12 +54,25 @@ func (s *Store) ask(ctx context.Context, asking []*request) []*request {
 	s.send(ctx, asking)
 	again, reopen, failure := s.read(asking)
 	s.opts.Observe(time.Since(start), failure)
+	s.tellRefusal(failure)
 	if reopen {
 		if err := s.reopen(ctx, seen); err != nil {
 			return s.failAll(again, err)
 		}
 	}
 	return again
+}
+
+// tellRefusal tells once when the server begins to answer calls with an error
+// (OOM, READONLY), and once when it no longer does. Silence is told by watch.
+func (s *Store) tellRefusal(failure error) {
+	var refusal redis.Error
+	switch refused := errors.As(failure, &refusal); {
+	case refused && s.refuses.CompareAndSwap(false, true):
+		s.log.Warn("redis refuses calls, which are denied", "err", failure)
+	case failure == nil && s.refuses.Load() && s.refuses.CompareAndSwap(true, false):
+		s.log.Info("redis takes calls again")
+	}
 }
 
 func (s *Store) failAll(asking []*request, err error) []*request {

@@ -57,11 +57,18 @@ func readRows(ctx context.Context, c redis.Cmdable, keys []string) (rows []store
 	for i, key := range keys {
 		cmds[i] = pipe.HGetAll(ctx, key)
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
+	if _, err := pipe.Exec(ctx); err != nil && !isWrongType(err) {
 		return nil, 0, err
 	}
 	for _, cmd := range cmds {
-		fields := cmd.Val()
+		fields, err := cmd.Result()
+		if isWrongType(err) {
+			bad++
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
 		if len(fields) == 0 {
 			continue
 		}
@@ -74,6 +81,9 @@ func readRows(ctx context.Context, c redis.Cmdable, keys []string) (rows []store
 	}
 	return rows, bad, nil
 }
+
+// isWrongType says that somebody else's key lies where a row would.
+func isWrongType(err error) bool { return redis.HasErrorPrefix(err, "WRONGTYPE") }
 
 // parseRow reads a row's fields.
 func parseRow(fields map[string]string) (store.Row, error) {

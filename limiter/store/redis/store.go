@@ -29,6 +29,8 @@ type Store struct {
 	run    atomic.Pointer[string] // of the server the reigns were opened in; "" before
 	reigns reigns
 	opens  atomic.Uint64 // how often reigns were opened
+	// refuses says that the server answers calls with errors, which was told.
+	refuses atomic.Bool
 	// opening lets one goroutine open while others wait for it.
 	opening singleflight.Group
 

@@ -160,7 +160,8 @@ func TestEvictionIsSaidLoudly(t *testing.T) {
 // its first write; nothing is charged by halves.
 func TestFullMemoryRefuses(t *testing.T) {
 	server := storetest.StartServer(t)
-	s := openStore(t, Options{URL: server.URL})
+	var log logLines
+	s := openStore(t, Options{URL: server.URL, Log: log.logger()})
 	plain := plainClient(t, server)
 	q := storetest.NewQuota(subject(t, s, plain), 10, 1)
 	b := storetest.NewBucket(storetest.MustRate(1, time.Hour, 10), 1)
@@ -183,6 +184,9 @@ func TestFullMemoryRefuses(t *testing.T) {
 	}
 	if got := b.Rate.Remaining(c.Buckets[0].State, c.NowUs); got != 8 {
 		t.Errorf("%d left, want 8", got)
+	}
+	if log.count("redis refuses calls") != 1 || log.count("redis takes calls again") != 1 {
+		t.Errorf("logged:\n%s", strings.Join(log.lines, ""))
 	}
 }
 
