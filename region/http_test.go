@@ -55,6 +55,7 @@ func TestHTTP(t *testing.T) {
 		{"GET", "/v1/quotas?page_size=1", "", 400, "page_size"},
 		{"GET", "/v1/quotas/watch?x=1", "", 400, "intervalMs"},
 		{"GET", "/v1/quota?rule=daily&keyy=a", "", 400, "keyy"},
+		{"GET", "/v1/quota?rule=daily&key=%ff", "", 400, "UTF-8"},
 		{"GET", "/v1/quotas/watch?intervalMs=1", "", 400, "interval_ms"},
 		{"GET", "/v1/node", "", 200, `"restoredFrom":["nothing"]`},
 		{"GET", "/metrics", "", 200, `rate_limiter_requests_total{algorithm="token_bucket",key_type="api_key",result="denied"} 1`},

@@ -32,9 +32,8 @@ var errDenied = errors.New("denied")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	context.AfterFunc(ctx, stop) // the first signal asks to stop, a second one ends the process
+	os.Exit(run(ctx, os.Args[1:]))
 }
 
 // run is main without the process.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -185,9 +186,12 @@ func (h *HTTP) quota(w http.ResponseWriter, r *http.Request) {
 	answer(r.Context(), w, &weirv1.GetQuotaRequest{Rule: q.Get("rule"), Key: q.Get("key")}, h.Quotas.GetQuota)
 }
 
-// onlyParameters refuses a parameter that would be ignored.
+// onlyParameters refuses a parameter that would be ignored, and what is no text.
 func onlyParameters(r *http.Request, known ...string) error {
-	for name := range r.URL.Query() {
+	for name, values := range r.URL.Query() {
+		if !utf8.ValidString(strings.Join(values, "")) {
+			return status.Errorf(codes.InvalidArgument, "%s: not UTF-8", name)
+		}
 		if !slices.Contains(known, name) {
 			return status.Errorf(codes.InvalidArgument, "%s: no such parameter; there are %s", name, strings.Join(known, ", "))
 		}
