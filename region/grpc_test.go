@@ -2,6 +2,7 @@ package region
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 
@@ -209,6 +210,22 @@ func TestWatchSendsWhatChanges(t *testing.T) {
 	if status.Code(err) != codes.Unavailable {
 		t.Errorf("a watch of a node that drains ended with %v", err)
 	}
+}
+
+// TestASilentConnectionDoesNotFailAStop: a probe that connects and never says a
+// word.
+func TestASilentConnectionDoesNotFailAStop(t *testing.T) {
+	n := startNode(t, "eu", nil)
+	conn, err := net.Dial("tcp", n.GRPCAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	// The server sends its settings once it has taken the connection.
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	stopNode(t, n)
 }
 
 func TestHealth(t *testing.T) {
