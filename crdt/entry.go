@@ -29,12 +29,18 @@ func (r Replica) Compare(s Replica) int {
 	return cmp.Or(cmp.Compare(r.Region, s.Region), cmp.Compare(r.Nonce, s.Nonce))
 }
 
-// Entry is what one replica counted: units taken (P) and given back (N). Its
-// numbers only grow, and travel and merge as one under one version.
+// Entry is what one replica counted: units taken (P) and given back (N), and
+// what it moved of its region's rights: given to other regions, granted by
+// operators. These numbers only grow. Unmet is no count: it is the largest cost
+// that the replica refused for want of rights and has not had rights for since;
+// 0 is none. All travel and merge as one under one version.
 type Entry struct {
 	Replica         Replica
 	Version         uint64
 	Taken, Returned int64
+	Granted         int64
+	Unmet           int64
+	Gifts           Gifts
 }
 
 // Net is Taken − Returned, in units.
@@ -42,19 +48,26 @@ func (e Entry) Net() int64 { return e.Taken - e.Returned }
 
 // Validate says which rule an entry breaks: the region's name has 1 to
 // MaxRegionBytes bytes, the version is at least 1, the numbers lie within
-// [0, MaxUnits]. The error wraps ErrEntry.
+// [0, MaxUnits], gifts go to other regions. The error wraps ErrEntry.
 func (e Entry) Validate() error {
 	switch {
 	case e.Replica.Region == "" || len(e.Replica.Region) > MaxRegionBytes:
 		return fmt.Errorf("%w: region has %d bytes, must have 1 to %d", ErrEntry, len(e.Replica.Region), MaxRegionBytes)
 	case e.Version == 0:
 		return fmt.Errorf("%w: version is 0, must be at least 1", ErrEntry)
-	case e.Taken < 0 || e.Taken > MaxUnits:
-		return fmt.Errorf("%w: taken is %d, must be 0 to 2^53", ErrEntry, e.Taken)
-	case e.Returned < 0 || e.Returned > MaxUnits:
-		return fmt.Errorf("%w: returned is %d, must be 0 to 2^53", ErrEntry, e.Returned)
 	}
-	return nil
+	for _, n := range [...]struct {
+		name  string
+		units int64
+	}{{"taken", e.Taken}, {"returned", e.Returned}, {"granted", e.Granted}, {"unmet", e.Unmet}} {
+		if n.units < 0 || n.units > MaxUnits {
+			return fmt.Errorf("%w: %s is %d, must be 0 to 2^53", ErrEntry, n.name, n.units)
+		}
+	}
+	if e.Gifts == "" {
+		return nil
+	}
+	return e.Gifts.validate(e.Replica.Region)
 }
 
 // join is the merge of two entries of one replica. The larger of each number
@@ -66,6 +79,9 @@ func (e Entry) join(f Entry) Entry {
 	case f.Version == e.Version:
 		e.Taken = max(e.Taken, f.Taken)
 		e.Returned = max(e.Returned, f.Returned)
+		e.Granted = max(e.Granted, f.Granted)
+		e.Unmet = max(e.Unmet, f.Unmet)
+		e.Gifts = e.Gifts.join(f.Gifts)
 	}
 	return e
 }

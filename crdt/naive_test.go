@@ -30,6 +30,11 @@ func (n naiveRow) entries() map[Replica]Entry {
 			if f.Replica == e.Replica && f.Version == best.Version {
 				best.Taken = max(best.Taken, f.Taken)
 				best.Returned = max(best.Returned, f.Returned)
+				best.Granted = max(best.Granted, f.Granted)
+				best.Unmet = max(best.Unmet, f.Unmet)
+				for region, units := range f.Gifts.All() {
+					best.Gifts = best.Gifts.With(region, max(units, best.Gifts.To(region)))
+				}
 			}
 		}
 		out[e.Replica] = best
@@ -66,7 +71,21 @@ func entryGen() *rapid.Generator[Entry] {
 			Version:  rapid.Uint64Range(1, 5).Draw(t, "version"),
 			Taken:    rapid.Int64Range(0, MaxUnits).Draw(t, "taken"),
 			Returned: rapid.Int64Range(0, MaxUnits).Draw(t, "returned"),
+			Granted:  rapid.Int64Range(0, 3).Draw(t, "granted"),
+			Unmet:    rapid.Int64Range(0, 3).Draw(t, "unmet"),
+			Gifts:    giftsGen().Draw(t, "gifts"),
 		}
+	})
+}
+
+// giftsGen gives to regions that no replica is of: those of regionNames would
+// sometimes give to themselves.
+func giftsGen() *rapid.Generator[Gifts] {
+	return rapid.Custom(func(t *rapid.T) (g Gifts) {
+		for region, units := range rapid.MapOfN(rapid.SampledFrom([]string{"a", "bb", "zz"}), rapid.Int64Range(1, MaxUnits), 0, 3).Draw(t, "gifts") {
+			g = g.With(region, units)
+		}
+		return g
 	})
 }
 

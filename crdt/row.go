@@ -67,6 +67,55 @@ func (r *Row) Region(region string) (taken, returned int64) {
 	return taken, returned
 }
 
+// Received is what all other regions have given to this one, as far as is known
+// here, in units.
+func (r *Row) Received(region string) (sum int64) {
+	for _, e := range r.entries {
+		if e.Replica.Region != region {
+			sum = addUnits(sum, e.Gifts.To(region))
+		}
+	}
+	return sum
+}
+
+// Given is what one region has given to another over all replicas it ever had,
+// in units.
+func (r *Row) Given(from, to string) (sum int64) {
+	for _, e := range r.entries {
+		if e.Replica.Region == from {
+			sum = addUnits(sum, e.Gifts.To(to))
+		}
+	}
+	return sum
+}
+
+// Rights is how many units a region may still let through by itself, as far as
+// is known here: its share and what it was granted and has received, less what
+// it gave and took on balance, over all replicas it ever had. It may be below 0
+// where a receiver's spending is known before the gift.
+func (r *Row) Rights(region string, share int64) int64 {
+	sum := addUnits(share, r.Received(region))
+	for _, e := range r.entries {
+		if e.Replica.Region == region {
+			sum = addUnits(sum, e.Granted)
+			sum = addUnits(sum, -e.Gifts.Total())
+			sum = addUnits(sum, -e.Net())
+		}
+	}
+	return sum
+}
+
+// Unmet is the largest cost that a region refused for want of rights and has
+// not had rights for since, in units; 0 is none.
+func (r *Row) Unmet(region string) (most int64) {
+	for _, e := range r.entries {
+		if e.Replica.Region == region {
+			most = max(most, e.Unmet)
+		}
+	}
+	return most
+}
+
 // Elsewhere is the net of what all other regions took, in units.
 func (r *Row) Elsewhere(region string) int64 {
 	var sum int64

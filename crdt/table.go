@@ -3,6 +3,7 @@ package crdt
 import (
 	"errors"
 	"slices"
+	"strings"
 )
 
 // MaxEntries is how many replicas one row may have. A region gains one with
@@ -30,8 +31,10 @@ type Table struct {
 	free     []uint32
 	periods  interner[period]
 	replicas interner[Replica]
-	sweep    uint32 // the next slot DropEnded looks at
-	scratch  []byte
+	// regions numbers those that gifts go to: few, and kept for good.
+	regions []string
+	sweep   uint32 // the next slot DropEnded looks at
+	scratch []byte
 }
 
 // slot is one row: its key and its packed entries in one allocation.
@@ -92,7 +95,7 @@ func (t *Table) insert(id RowID, name RowName, e Entry) (bool, error) {
 	s.period = t.periods.acquire(period{name.Rule, name.Start, name.End, name.Generation}, ownPeriod)
 	s.keyLen = uint16(len(name.Key))
 	t.scratch = append(t.scratch[:0], name.Key...)
-	t.scratch = appendPacked(t.scratch, t.replicas.acquire(e.Replica, ownReplica), e)
+	t.scratch = appendPacked(t.scratch, t.replicas.acquire(e.Replica, ownReplica), e, t.region)
 	s.data = splice(nil, 0, 0, t.scratch)
 	t.index[id] = n
 	return true, nil
@@ -100,12 +103,12 @@ func (t *Table) insert(id RowID, name RowName, e Entry) (bool, error) {
 
 // update merges e into the entry its replica has in the row.
 func (t *Table) update(s *slot, have packedEntry, e Entry) bool {
-	old := Entry{Replica: e.Replica, Version: have.version, Taken: have.taken, Returned: have.returned}
+	old := t.unpack(have)
 	joined := old.join(e)
 	if joined == old {
 		return false
 	}
-	t.scratch = appendPacked(t.scratch[:0], have.replica, joined)
+	t.scratch = appendPacked(t.scratch[:0], have.replica, joined, t.region)
 	key := int(s.keyLen)
 	s.data = splice(s.data, key+have.from, key+have.to, t.scratch)
 	return true
@@ -116,14 +119,14 @@ func (t *Table) extend(s *slot, e Entry) (bool, error) {
 	if t.count(s) >= MaxEntries {
 		return false, ErrEntries
 	}
-	t.scratch = appendPacked(t.scratch[:0], t.replicas.acquire(e.Replica, ownReplica), e)
+	t.scratch = appendPacked(t.scratch[:0], t.replicas.acquire(e.Replica, ownReplica), e, t.region)
 	s.data = splice(s.data, len(s.data), len(s.data), t.scratch)
 	return true, nil
 }
 
 func (t *Table) count(s *slot) int {
-	// No entry is shorter than 4 bytes: most rows need no counting.
-	if len(s.entries()) < 4*MaxEntries {
+	// No entry is shorter than 5 bytes: most rows need no counting.
+	if len(s.entries()) < 5*MaxEntries {
 		return 0
 	}
 	n := 0
@@ -212,7 +215,25 @@ func (t *Table) nameInto(s *slot, key string) RowName {
 }
 
 func (t *Table) unpack(e packedEntry) Entry {
-	return Entry{Replica: t.replicas.value(e.replica), Version: e.version, Taken: e.taken, Returned: e.returned}
+	return Entry{Replica: t.replicas.value(e.replica), Version: e.version, Taken: e.taken, Returned: e.returned,
+		Granted: e.granted, Unmet: e.unmet, Gifts: t.gifts(e.gifts)}
+}
+
+func (t *Table) gifts(p packed) (g Gifts) {
+	for region, units, at, ok := p.pair(0); ok; region, units, at, ok = p.pair(at) {
+		g = g.With(t.regions[region], units)
+	}
+	return g
+}
+
+// region numbers a region that gifts go to.
+func (t *Table) region(name string) uint32 {
+	i := slices.Index(t.regions, name)
+	if i < 0 {
+		i = len(t.regions)
+		t.regions = append(t.regions, strings.Clone(name))
+	}
+	return uint32(i)
 }
 
 func (t *Table) slot(place uint32) *slot {
