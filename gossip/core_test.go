@@ -826,6 +826,9 @@ func TestRecordSaysWhatWasRefused(t *testing.T) {
 		"long key":     {long, testEntry("eu", 1), crdt.ErrName},
 		"no version":   {testName("held"), testEntry("eu", 0), crdt.ErrEntry},
 		"region bound": {testName("held"), testEntry("one too many", 1), ErrRegions},
+		"gift's bound": {testName("held"), crdt.Entry{
+			Replica: crdt.Replica{Region: "eu", Nonce: 9}, Version: 1, Gifts: crdt.Gifts("").With("one too many", 1),
+		}, ErrRegions},
 	} {
 		core := newCore()
 		for i := range maxRegions {

@@ -151,15 +151,39 @@ func (in *Inbound) readEntries(row *inboundRow, entries []*wirev1.Entry, regions
 		if int64(e.Region) >= int64(len(regions)) {
 			return fmt.Errorf("%w: entry of region %d of %d", ErrFrame, e.Region, len(regions))
 		}
+		gifts, sound, err := readGifts(e.Gifts, regions)
+		if err != nil {
+			return err
+		}
 		entry := crdt.Entry{
 			Replica: crdt.Replica{Region: regions[e.Region], Nonce: e.Replica},
 			Version: e.Version, Taken: int64(e.Taken), Returned: int64(e.Returned),
+			Granted: int64(e.Granted), Unmet: int64(e.Unmet), Gifts: gifts,
 		}
-		if entry.Validate() != nil {
+		if !sound || entry.Validate() != nil {
 			in.invalid++
 			continue
 		}
 		row.entries = append(row.entries, entry)
 	}
 	return nil
+}
+
+// readGifts says beside the gifts whether they are such as an honest peer sends:
+// few, and above 0, and each region once.
+func readGifts(gifts []*wirev1.Gift, regions []string) (out crdt.Gifts, sound bool, err error) {
+	if len(gifts) > crdt.MaxGiftRegions {
+		return "", false, nil
+	}
+	for _, g := range gifts {
+		if int64(g.Region) >= int64(len(regions)) {
+			return "", false, fmt.Errorf("%w: gift to region %d of %d", ErrFrame, g.Region, len(regions))
+		}
+		to := regions[g.Region]
+		if g.Units == 0 || g.Units > crdt.MaxUnits || out.To(to) != 0 {
+			return "", false, nil
+		}
+		out = out.With(to, int64(g.Units))
+	}
+	return out, true, nil
 }

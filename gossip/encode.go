@@ -42,6 +42,12 @@ const (
 	entryVersion  = 4
 	entryTaken    = 5
 	entryReturned = 6
+	entryGranted  = 7
+	entryUnmet    = 8
+	entryGifts    = 9
+
+	giftRegion = 1
+	giftUnits  = 3
 )
 
 func appendUint(b []byte, field protowire.Number, v uint64) []byte {
@@ -93,19 +99,28 @@ func (e *rowEncoder) append(b []byte, only crdt.Replica, region func(string) uin
 		if only != wholeRow && en.Replica != only {
 			continue
 		}
-		e.entry = appendEntry(e.entry[:0], en, region(en.Replica.Region))
+		e.entry = appendEntry(e.entry[:0], en, region)
 		body = appendMessage(body, rowEntries, e.entry)
 	}
 	e.body = body
 	return appendMessage(b, frameRows, body)
 }
 
-func appendEntry(b []byte, e crdt.Entry, region uint32) []byte {
-	b = appendUint(b, entryRegion, uint64(region))
+func appendEntry(b []byte, e crdt.Entry, region func(string) uint32) []byte {
+	b = appendUint(b, entryRegion, uint64(region(e.Replica.Region)))
 	b = appendFixed(b, entryReplica, e.Replica.Nonce)
 	b = appendUint(b, entryVersion, e.Version)
 	b = appendUint(b, entryTaken, uint64(e.Taken))
-	return appendUint(b, entryReturned, uint64(e.Returned))
+	b = appendUint(b, entryReturned, uint64(e.Returned))
+	b = appendUint(b, entryGranted, uint64(e.Granted))
+	b = appendUint(b, entryUnmet, uint64(e.Unmet))
+	for to, units := range e.Gifts.All() {
+		var room [24]byte
+		gift := appendUint(room[:0], giftRegion, uint64(region(to)))
+		gift = appendUint(gift, giftUnits, uint64(units))
+		b = appendMessage(b, entryGifts, gift)
+	}
+	return b
 }
 
 func appendHeard(b []byte, region uint32, age time.Duration, stamp uint64) []byte {

@@ -22,7 +22,7 @@ func goodFrame() *wirev1.Frame {
 		Rows: []*wirev1.Row{{
 			Rule: "daily", Key: "k", StartUnixSeconds: testNowUnix - 100, EndUnixSeconds: testNowUnix + 1000, Generation: 2,
 			Entries: []*wirev1.Entry{
-				{Region: 0, Replica: 1, Version: 2, Taken: 3, Returned: 1},
+				{Region: 0, Replica: 1, Version: 2, Taken: 3, Returned: 1, Granted: 4, Unmet: 5, Gifts: []*wirev1.Gift{{Region: 1, Units: 6}}},
 				{Region: 1, Replica: 1 << 63, Version: 1 << 40, Taken: 1 << 53, Returned: 0},
 			},
 		}},
@@ -47,7 +47,8 @@ func TestEncodingIsTheGenerated(t *testing.T) {
 		for _, node := range c.names {
 			record(c.cores[node], name, crdt.Entry{
 				Replica: crdt.Replica{Region: c.cores[node].region, Nonce: uint64(i) << 60}, Version: uint64(i + 1),
-				Taken: int64(i) << 40, Returned: int64(i % 2),
+				Taken: int64(i) << 40, Returned: int64(i % 2), Granted: int64(i), Unmet: int64(i % 3),
+				Gifts: crdt.Gifts("").With("somewhere", int64(i)),
 			})
 		}
 	}
@@ -91,6 +92,13 @@ func TestAGoodFrameIsTakenIn(t *testing.T) {
 	if !core.Row(name.ID(), &row) || row.Value() != 2+1<<53 {
 		t.Fatalf("row is %v", row.Entries())
 	}
+	want := crdt.Entry{
+		Replica: crdt.Replica{Region: "us", Nonce: 1}, Version: 2, Taken: 3, Returned: 1,
+		Granted: 4, Unmet: 5, Gifts: crdt.Gifts("").With("eu", 6),
+	}
+	if got, _ := row.Entry(want.Replica); got != want {
+		t.Fatalf("entry is %v, want %v", got, want)
+	}
 }
 
 func TestMalformedFramesHaveNoEffect(t *testing.T) {
@@ -108,6 +116,7 @@ func TestMalformedFramesHaveNoEffect(t *testing.T) {
 		"too many ages":      func(f *wirev1.Frame) { f.Heard = make([]*wirev1.Heard, maxRegions+1) },
 		"age of no region":   func(f *wirev1.Frame) { f.Heard[0].Region = 2 },
 		"huge stamp":         func(f *wirev1.Frame) { f.Heard[0].Stamp = maxStamp + 1 },
+		"gift to no region":  func(f *wirev1.Frame) { f.Rows[0].Entries[0].Gifts[0].Region = 2 },
 		"entry of no region": func(f *wirev1.Frame) { f.Rows[0].Entries[0].Region = 1<<32 - 1 },
 		"no rule":            func(f *wirev1.Frame) { f.Rows[0].Rule = "" },
 		"long rule":          func(f *wirev1.Frame) { f.Rows[0].Rule = long(crdt.MaxNameBytes + 1) },
@@ -152,6 +161,17 @@ func TestSpoiltEntriesAreLeftOut(t *testing.T) {
 		"huge taken":        func(e *wirev1.Entry) { e.Taken = 1<<53 + 1 },
 		"negative taken":    func(e *wirev1.Entry) { e.Taken = 1<<64 - 1 },
 		"negative returned": func(e *wirev1.Entry) { e.Returned = 1 << 63 },
+		"huge granted":      func(e *wirev1.Entry) { e.Granted = 1<<53 + 1 },
+		"huge unmet":        func(e *wirev1.Entry) { e.Unmet = 1<<53 + 1 },
+		"huge gift":         func(e *wirev1.Entry) { e.Gifts[0].Units = 1<<53 + 1 },
+		"empty gift":        func(e *wirev1.Entry) { e.Gifts[0].Units = 0 },
+		"gift to itself":    func(e *wirev1.Entry) { e.Gifts[0].Region = e.Region },
+		"a gift twice":      func(e *wirev1.Entry) { e.Gifts = append(e.Gifts, e.Gifts[0]) },
+		"many gifts": func(e *wirev1.Entry) {
+			for range crdt.MaxGiftRegions {
+				e.Gifts = append(e.Gifts, e.Gifts[0])
+			}
+		},
 	} {
 		core := testCore("eu-1", "eu")
 		f := goodFrame()

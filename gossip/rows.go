@@ -12,7 +12,8 @@ var (
 	ErrEnded = errors.New("the row's period has ended")
 	// ErrFuture: the row's period begins more than 40 days ahead.
 	ErrFuture = errors.New("the row's period begins too far ahead")
-	// ErrRegions: the entry is of a region past the bound on regions.
+	// ErrRegions: the entry is of a region, or gives to one, past the bound on
+	// regions.
 	ErrRegions = errors.New("too many regions")
 )
 
@@ -80,7 +81,7 @@ func (c *Core) accepts(name crdt.RowName) error {
 func (c *Core) ended(name crdt.RowName) bool { return name.End <= c.nowUnix-periodGraceSeconds }
 
 func (c *Core) merge(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error) {
-	if !c.regions.learn(e.Replica.Region) {
+	if !c.learnRegions(e) {
 		c.counters.RefusedRegions++
 		return false, ErrRegions
 	}
@@ -95,6 +96,20 @@ func (c *Core) merge(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bo
 		c.changed++
 	}
 	return changed, err
+}
+
+// learnRegions numbers the regions an entry names: the table, too, numbers those
+// that gifts go to for good, so what is past the bound never gets there.
+func (c *Core) learnRegions(e crdt.Entry) bool {
+	if !c.regions.learn(e.Replica.Region) {
+		return false
+	}
+	for to := range e.Gifts.All() {
+		if !c.regions.learn(to) {
+			return false
+		}
+	}
+	return true
 }
 
 // HasRoom says whether the row is held, or could be: the bound on rows is not

@@ -331,12 +331,17 @@ func (x *Row) GetEntries() []*Entry {
 type Entry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index into the frame's regions; in a snapshot region_name is used.
-	Region        uint32 `protobuf:"varint,1,opt,name=region,proto3" json:"region,omitempty"`
-	RegionName    string `protobuf:"bytes,2,opt,name=region_name,json=regionName,proto3" json:"region_name,omitempty"`
-	Replica       uint64 `protobuf:"fixed64,3,opt,name=replica,proto3" json:"replica,omitempty"`
-	Version       uint64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
-	Taken         uint64 `protobuf:"varint,5,opt,name=taken,proto3" json:"taken,omitempty"`
-	Returned      uint64 `protobuf:"varint,6,opt,name=returned,proto3" json:"returned,omitempty"`
+	Region     uint32 `protobuf:"varint,1,opt,name=region,proto3" json:"region,omitempty"`
+	RegionName string `protobuf:"bytes,2,opt,name=region_name,json=regionName,proto3" json:"region_name,omitempty"`
+	Replica    uint64 `protobuf:"fixed64,3,opt,name=replica,proto3" json:"replica,omitempty"`
+	Version    uint64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	Taken      uint64 `protobuf:"varint,5,opt,name=taken,proto3" json:"taken,omitempty"`
+	Returned   uint64 `protobuf:"varint,6,opt,name=returned,proto3" json:"returned,omitempty"`
+	// Rights granted by operators; the largest cost refused for want of rights,
+	// which alone does not grow.
+	Granted       uint64  `protobuf:"varint,7,opt,name=granted,proto3" json:"granted,omitempty"`
+	Unmet         uint64  `protobuf:"varint,8,opt,name=unmet,proto3" json:"unmet,omitempty"`
+	Gifts         []*Gift `protobuf:"bytes,9,rep,name=gifts,proto3" json:"gifts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -413,6 +418,90 @@ func (x *Entry) GetReturned() uint64 {
 	return 0
 }
 
+func (x *Entry) GetGranted() uint64 {
+	if x != nil {
+		return x.Granted
+	}
+	return 0
+}
+
+func (x *Entry) GetUnmet() uint64 {
+	if x != nil {
+		return x.Unmet
+	}
+	return 0
+}
+
+func (x *Entry) GetGifts() []*Gift {
+	if x != nil {
+		return x.Gifts
+	}
+	return nil
+}
+
+// Gift is how many units of its region's rights a replica gave to another
+// region, in all.
+type Gift struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index into the frame's regions; in a snapshot region_name is used.
+	Region        uint32 `protobuf:"varint,1,opt,name=region,proto3" json:"region,omitempty"`
+	RegionName    string `protobuf:"bytes,2,opt,name=region_name,json=regionName,proto3" json:"region_name,omitempty"`
+	Units         uint64 `protobuf:"varint,3,opt,name=units,proto3" json:"units,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Gift) Reset() {
+	*x = Gift{}
+	mi := &file_wire_v1_wire_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Gift) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Gift) ProtoMessage() {}
+
+func (x *Gift) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_v1_wire_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Gift.ProtoReflect.Descriptor instead.
+func (*Gift) Descriptor() ([]byte, []int) {
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Gift) GetRegion() uint32 {
+	if x != nil {
+		return x.Region
+	}
+	return 0
+}
+
+func (x *Gift) GetRegionName() string {
+	if x != nil {
+		return x.RegionName
+	}
+	return ""
+}
+
+func (x *Gift) GetUnits() uint64 {
+	if x != nil {
+		return x.Units
+	}
+	return 0
+}
+
 var File_wire_v1_wire_proto protoreflect.FileDescriptor
 
 const file_wire_v1_wire_proto_rawDesc = "" +
@@ -446,7 +535,7 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x05 \x01(\rR\n" +
 	"generation\x12-\n" +
-	"\aentries\x18\x06 \x03(\v2\x13.weir.wire.v1.EntryR\aentries\"\xa6\x01\n" +
+	"\aentries\x18\x06 \x03(\v2\x13.weir.wire.v1.EntryR\aentries\"\x80\x02\n" +
 	"\x05Entry\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\rR\x06region\x12\x1f\n" +
 	"\vregion_name\x18\x02 \x01(\tR\n" +
@@ -454,7 +543,15 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	"\areplica\x18\x03 \x01(\x06R\areplica\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x14\n" +
 	"\x05taken\x18\x05 \x01(\x04R\x05taken\x12\x1a\n" +
-	"\breturned\x18\x06 \x01(\x04R\breturnedB\x1bZ\x19weir/proto/wire/v1;wirev1b\x06proto3"
+	"\breturned\x18\x06 \x01(\x04R\breturned\x12\x18\n" +
+	"\agranted\x18\a \x01(\x04R\agranted\x12\x14\n" +
+	"\x05unmet\x18\b \x01(\x04R\x05unmet\x12(\n" +
+	"\x05gifts\x18\t \x03(\v2\x12.weir.wire.v1.GiftR\x05gifts\"U\n" +
+	"\x04Gift\x12\x16\n" +
+	"\x06region\x18\x01 \x01(\rR\x06region\x12\x1f\n" +
+	"\vregion_name\x18\x02 \x01(\tR\n" +
+	"regionName\x12\x14\n" +
+	"\x05units\x18\x03 \x01(\x04R\x05unitsB\x1bZ\x19weir/proto/wire/v1;wirev1b\x06proto3"
 
 var (
 	file_wire_v1_wire_proto_rawDescOnce sync.Once
@@ -468,22 +565,24 @@ func file_wire_v1_wire_proto_rawDescGZIP() []byte {
 	return file_wire_v1_wire_proto_rawDescData
 }
 
-var file_wire_v1_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_wire_v1_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_wire_v1_wire_proto_goTypes = []any{
 	(*Frame)(nil), // 0: weir.wire.v1.Frame
 	(*Heard)(nil), // 1: weir.wire.v1.Heard
 	(*Row)(nil),   // 2: weir.wire.v1.Row
 	(*Entry)(nil), // 3: weir.wire.v1.Entry
+	(*Gift)(nil),  // 4: weir.wire.v1.Gift
 }
 var file_wire_v1_wire_proto_depIdxs = []int32{
 	1, // 0: weir.wire.v1.Frame.heard:type_name -> weir.wire.v1.Heard
 	2, // 1: weir.wire.v1.Frame.rows:type_name -> weir.wire.v1.Row
 	3, // 2: weir.wire.v1.Row.entries:type_name -> weir.wire.v1.Entry
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	4, // 3: weir.wire.v1.Entry.gifts:type_name -> weir.wire.v1.Gift
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_wire_v1_wire_proto_init() }
@@ -497,7 +596,7 @@ func file_wire_v1_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_v1_wire_proto_rawDesc), len(file_wire_v1_wire_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
