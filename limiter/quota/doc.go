@@ -1,11 +1,18 @@
-// Package quota decides whether a global quota has room, in plain Go, and as
-// part of a script for Redis beside it.
+// Package quota decides whether a region may let units of a global quota
+// through, in plain Go ([Row]), and as part of scripts for Redis beside it
+// ([RowLua]).
 //
-// What a region may take is bounded by what it knows of the global value:
+// A region may take a cost if both hold:
 //
-//	elsewhere + what its own replicas took + cost ≤ limit
+//	(a)  what it knows all regions took, net, + cost  ≤  the quota
+//	(b)  cost  ≤  share + received + granted − given − what it took, net
 //
-// Nothing here keeps state or reads a clock.
+// (a) is as true as what the region heard. (b) rests on nothing it need hear:
+// all shares together are ⌊Q + ε⌋, and a gift is deducted by whoever gives
+// before anybody can receive it. So whatever is lost, late or repeated between
+// regions, all of them together let through at most Q + ε.
+//
+// Nothing here reads a clock.
 package quota
 
 import _ "embed"

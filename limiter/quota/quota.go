@@ -4,6 +4,20 @@ package quota
 // Lua number (a double) is an exact integer.
 const MaxUnits = 1 << 53
 
+// Bounds are what a call knows of the world beyond its region's store. What it
+// does not know yet can only make them too low, never too high.
+type Bounds struct {
+	// Ceiling is the most units the region's replicas may have taken, net: the
+	// quota less what other regions took.
+	Ceiling int64
+	// Allotted is what the region was ever allotted of the quota's rights: its
+	// share and what it received. Unbounded asks for no rights.
+	Allotted int64
+}
+
+// Unbounded is the Allotted of a quota whose overshoot is not bounded.
+const Unbounded int64 = MaxUnits
+
 // Ceiling is the most units this region's replicas may have taken, net, under
 // a limit of which others took elsewhere units. It lies in [−2^53, 2^53).
 func Ceiling(limit, elsewhere int64) int64 {
@@ -11,45 +25,51 @@ func Ceiling(limit, elsewhere int64) int64 {
 	return min(clamp(limit-elsewhere), MaxUnits-1)
 }
 
-// Fits says whether cost more units fit below a ceiling when the region's
-// replicas have taken net units. Cost 0 always fits, a negative one never.
-func Fits(ceiling, net, cost int64) bool {
-	if cost <= 0 {
-		return cost == 0
+// Sums are what a region's replicas of one row did together, in units.
+type Sums struct {
+	// Net is ΣP − ΣN; Given, what they gave to other regions; Granted, what
+	// operators granted them.
+	Net, Given, Granted int64
+}
+
+// Rights is how many units the region may still let through by itself.
+func (s Sums) Rights(b Bounds) int64 {
+	if b.Allotted >= Unbounded {
+		return MaxUnits
 	}
-	return clamp(net)+min(cost, MaxUnits) <= ceiling
+	return clamp(clamp(b.Allotted+s.Granted) - s.Given - s.Net)
+}
+
+// Outcome is what a row says to a cost.
+type Outcome uint8
+
+const (
+	// Fits: there is room, and the region has the rights.
+	Fits Outcome = 1
+	// Exhausted: of the quota, as far as is known, too little is left.
+	Exhausted Outcome = 2
+	// NoRights: enough is left, but this region may not let it through by
+	// itself.
+	NoRights Outcome = 3
+)
+
+// Try says whether cost more units may be taken. Cost 0 always may, a negative
+// one never.
+func (s Sums) Try(b Bounds, cost int64) Outcome {
+	switch {
+	case cost == 0:
+		return Fits
+	case cost < 0 || clamp(s.Net)+min(cost, MaxUnits) > b.Ceiling:
+		return Exhausted
+	case cost > s.Rights(b):
+		return NoRights
+	}
+	return Fits
+}
+
+// Left is how many units the region may let through now, within both bounds.
+func (s Sums) Left(b Bounds) int64 {
+	return max(0, min(b.Ceiling-clamp(s.Net), s.Rights(b)))
 }
 
 func clamp(units int64) int64 { return max(-MaxUnits, min(units, MaxUnits)) }
-
-// Merge is the join of what one replica counted, from two sources: the higher
-// version wins; of equal ones, which differ only where a writer broke the law,
-// the larger of each number.
-func (c Count) Merge(d Count) Count {
-	switch {
-	case d.Version > c.Version:
-		return d
-	case d.Version == c.Version:
-		c.Taken, c.Returned = max(c.Taken, d.Taken), max(c.Returned, d.Returned)
-	}
-	return c
-}
-
-// Count is what one replica counted, in units; its numbers only grow, and with
-// each change its version.
-type Count struct {
-	Version         uint64
-	Taken, Returned int64
-}
-
-// Net is Taken − Returned.
-func (c Count) Net() int64 { return c.Taken - c.Returned }
-
-// Take returns the count once cost units more are taken. Cost 0 changes
-// nothing.
-func (c Count) Take(cost int64) Count {
-	if cost == 0 {
-		return c
-	}
-	return Count{Version: c.Version + 1, Taken: c.Taken + cost, Returned: c.Returned}
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/limiter/bucket"
+	"weir/limiter/quota"
 )
 
 // Tags is how many hash tags the keys of a region fall into. It is part of the
@@ -31,6 +32,9 @@ type Reign uint64
 type Call struct {
 	Buckets []BucketTake
 	Quotas  []QuotaTake
+	// Request names a call that charges quotas, uniquely: so its charge can be
+	// taken back, and its receipt refunded once.
+	Request quota.RequestID
 
 	// Answers.
 
@@ -78,17 +82,20 @@ type BucketTake struct {
 	Full bool
 }
 
-// QuotaTake asks a global quota's row for units. The same Row appears once in
-// a call.
-type QuotaTake struct {
+// QuotaRow is one quota's row and what the caller knows of it beyond the store.
+// What it does not know yet can only make the bounds too low.
+type QuotaRow struct {
 	Row RowName
 	ID  ID
 	Tag uint16
 
-	// Limit is the quota in units; Cost is what is asked.
-	Limit, Cost int64
+	// Limit is the quota in units.
+	Limit int64
 	// Elsewhere is the net sum of what this node knows other regions took.
 	Elsewhere int64
+	// Allotted is what the region was ever allotted of the quota's rights: its
+	// share and what this node knows it received; quota.Unbounded asks for none.
+	Allotted int64
 	// Reign is the reign Earlier was made for, as Store.Reign gave it. 0 says
 	// that Earlier holds every entry of this region that the caller knows; it
 	// then stands in whatever reign the store is. After the call it is the reign
@@ -99,20 +106,81 @@ type QuotaTake struct {
 	// whether the call is allowed or denied; an entry of its own reign is
 	// ignored.
 	Earlier []Entry
+	// Epoch is the caller's own mark; stores leave it alone.
+	Epoch uint64
 
 	// Answers.
 
 	// Entry is the current reign's entry after the call.
 	Entry Entry
 	// RegionNet is Σ(taken − returned) over all the region's replicas that the
-	// store knows, after the call.
-	RegionNet int64
-	// Fits says whether this take alone had room.
-	Fits bool
+	// store knows, after the call; RegionRights is how many units the region may
+	// still let through by itself (quota.MaxUnits when Allotted is Unbounded).
+	RegionNet, RegionRights int64
 	// Full says that the store holds as many rows as it may and this one is
 	// new: it has no room.
 	Full bool
 }
+
+// Bounds are the row's bounds, as its script and its Go are asked.
+func (r *QuotaRow) Bounds() quota.Bounds {
+	return quota.Bounds{Ceiling: quota.Ceiling(r.Limit, r.Elsewhere), Allotted: r.Allotted}
+}
+
+// QuotaTake asks a global quota's row for units. The same Row appears once in
+// a call.
+type QuotaTake struct {
+	QuotaRow
+	Cost int64
+	// Mark asks that a refusal for want of rights be noted in the entry even
+	// where a larger one is, so that other regions hear that the want goes on.
+	Mark bool
+
+	// Outcome says whether this take alone had room, and if not, why.
+	Outcome quota.Outcome
+}
+
+// Change is one change to a quota row that is no take. It is applied whole or
+// not at all.
+type Change struct {
+	QuotaRow
+	Kind ChangeKind
+	// Units: for Give, what the region To is to have been given in all; for
+	// Refund, Grant and ReturnLease, how many; for TakeLease, the most wanted.
+	Units int64
+	// To is the region that gets a gift; Keep, the rights that must remain.
+	To   string
+	Keep int64
+	// Request is the receipt's id for Refund (none: it is not deduplicated), and
+	// the lease's for TakeLease and ReturnLease.
+	Request quota.RequestID
+	// Node is the name of the node that holds the lease.
+	Node string
+
+	// Answers.
+
+	// Status is Allowed when the change was looked at (Moved may be 0), or
+	// Failed, WrongPeriod, WrongReign: then nothing changed.
+	Status Status
+	// Moved is how many units were given, refunded, granted, leased, returned.
+	Moved int64
+	NowUs int64
+	Err   error
+}
+
+// ChangeKind is what a Change does; see the methods of quota.Row.
+type ChangeKind uint8
+
+// The kinds of changes. Open writes the entry of a row that nothing was taken
+// of, so that it is known.
+const (
+	Give ChangeKind = iota + 1
+	Refund
+	Grant
+	TakeLease
+	ReturnLease
+	Open
+)
 
 // RowName names the replicated state of one quota key in one period.
 type RowName struct {
@@ -120,13 +188,14 @@ type RowName struct {
 	Key  string
 	// The period: [Start, End) in Unix seconds.
 	Start, End int64
+	// Generation is 0 until an operator resets the key.
+	Generation uint32
 }
 
 // Entry is what one replica of this region counted. Its numbers only grow.
 type Entry struct {
-	Reign           Reign
-	Version         uint64
-	Taken, Returned int64
+	Reign Reign
+	quota.Count
 }
 
 // Row is a quota row as the store holds it: this region's entries.
@@ -148,6 +217,19 @@ type Store interface {
 	// fails has Status Failed; Decide itself never retries what may have been
 	// applied. It returns within the store's budget (50 ms in Redis).
 	Decide(ctx context.Context, calls []*Call)
+
+	// Apply makes changes to quota rows, each by itself, in one round trip. It
+	// never repeats what may have been applied, and returns within the store's
+	// budget. A lease or refund whose answer was lost may be asked again under
+	// its Request: it is applied once.
+	Apply(ctx context.Context, changes []*Change)
+
+	// Cancel takes back, as soon as the store can, what a call charged its
+	// quotas, within the reign it was asked in: the caller does not believe the
+	// answer. Calls that failed in Decide need no Cancel, the store takes back
+	// by itself what may have been charged. Bucket charges stand. It does not
+	// block and keeps no reference to the call.
+	Cancel(c *Call)
 
 	// Reign is the reign of the data under a hash tag, as the store last knew
 	// it; 0 while it knows of none. It does not block.

@@ -118,12 +118,10 @@ func (s *Store) unlock(list []uint16) {
 // now; else it sets the status.
 func (s *Store) current(c *store.Call) bool {
 	for i := range c.Quotas {
-		t := &c.Quotas[i]
-		if t.Reign != 0 && t.Reign != s.reign {
+		if !s.inReign(&c.Quotas[i].QuotaRow) {
 			c.Status = store.WrongReign
 			return false
 		}
-		t.Reign = s.reign
 	}
 	for i := range c.Quotas {
 		if !c.Quotas[i].Row.Within(c.NowUs) {
@@ -131,6 +129,16 @@ func (s *Store) current(c *store.Call) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// inReign says whether a row is asked for in this reign, or in any; it then
+// names this one.
+func (s *Store) inReign(q *store.QuotaRow) bool {
+	if q.Reign != 0 && q.Reign != s.reign {
+		return false
+	}
+	q.Reign = s.reign
 	return true
 }
 
@@ -164,23 +172,40 @@ func (s *Store) endBucket(t *store.BucketTake, take bool, nowUs int64) {
 	}
 }
 
-// tryQuota also merges what the caller knows of earlier reigns: that is kept
-// whatever is decided.
-func (s *Store) tryQuota(t *store.QuotaTake, nowUs int64) bool {
-	sh := s.shard(s.hash(&t.ID))
-	r, known := sh.rows[t.ID]
-	t.Full = false
-	if !known && (t.Cost > 0 || len(t.Earlier) > 0) {
-		r = s.addRow(sh, t.ID, t.Row, nowUs)
-		t.Full = r == nil
+// open returns the row to decide on: one that is new is kept only if it is to
+// change, and otherwise one to look at. What the caller knows of earlier reigns
+// is kept whatever is decided.
+func (s *Store) open(q *store.QuotaRow, keep bool, nowUs int64) *row {
+	sh := s.shard(s.hash(&q.ID))
+	r, known := sh.rows[q.ID]
+	q.Full = false
+	if !known && (keep || len(q.Earlier) > 0) {
+		r = s.addRow(sh, q.ID, q.Row, nowUs)
+		q.Full = r == nil
 	}
 	if r == nil {
-		r = &row{} // to look at, not to keep
+		r = &row{}
 	}
-	r.merge(t.Earlier, s.reign)
-	t.Entry, t.RegionNet = entry(s.reign, r.own), r.net()
-	t.Fits = quota.Fits(quota.Ceiling(t.Limit, t.Elsewhere), t.RegionNet, t.Cost) && (!t.Full || t.Cost == 0)
-	return t.Fits
+	r.merge(q.Earlier, s.reign)
+	return r
+}
+
+// close drops a row that was kept for a change that did not come about.
+func (s *Store) close(q *store.QuotaRow) {
+	sh := s.shard(s.hash(&q.ID))
+	if r, kept := sh.rows[q.ID]; kept && r.IsEmpty() {
+		s.dropRow(sh, q.ID)
+	}
+}
+
+func (s *Store) tryQuota(t *store.QuotaTake, nowUs int64) bool {
+	r := s.open(&t.QuotaRow, t.Cost > 0, nowUs)
+	s.answer(&t.QuotaRow, r)
+	t.Outcome = r.Sums().Try(t.Bounds(), t.Cost)
+	if t.Full && t.Cost > 0 {
+		t.Outcome = quota.Exhausted
+	}
+	return t.Outcome == quota.Fits
 }
 
 func (s *Store) endQuota(t *store.QuotaTake, take bool) {
@@ -189,11 +214,12 @@ func (s *Store) endQuota(t *store.QuotaTake, take bool) {
 	if !kept {
 		return
 	}
-	if take {
-		r.own = r.own.Take(t.Cost)
-		t.Entry, t.RegionNet = entry(s.reign, r.own), r.net()
+	switch {
+	case take:
+		r.Charge(t.Bounds(), t.Cost)
+	case t.Outcome == quota.NoRights:
+		r.Refuse(t.Cost, t.Mark)
 	}
-	if r.isEmpty() {
-		s.dropRow(sh, t.ID)
-	}
+	s.answer(&t.QuotaRow, r)
+	s.close(&t.QuotaRow)
 }

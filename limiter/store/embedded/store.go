@@ -19,6 +19,9 @@ type Options struct {
 	// Now is the store's clock, in microseconds since 1970, above 0; nil is the
 	// system's. It is read under a lock and must not call the store.
 	Now func() int64
+	// Settled, if not nil, is told how a row stands after a call on it was
+	// taken back. It must not call the store.
+	Settled func(*store.QuotaRow)
 }
 
 // Store is a store in process. Its methods may be called from any goroutine.
@@ -27,6 +30,7 @@ type Store struct {
 	reign            store.Reign
 	seeds            [2]uint64
 	maxKeys, maxRows int64
+	settled          func(*store.QuotaRow)
 
 	keys, rows atomic.Int64  // what all shards hold
 	visited    atomic.Uint64 // the shard last looked into when full
@@ -37,7 +41,7 @@ var _ store.Store = (*Store)(nil)
 
 // New returns an empty store in a reign of its own.
 func New(o Options) *Store {
-	s := &Store{now: o.Now, maxKeys: int64(o.Keys), maxRows: int64(o.QuotaRows)}
+	s := &Store{now: o.Now, settled: o.Settled, maxKeys: int64(o.Keys), maxRows: int64(o.QuotaRows)}
 	if s.now == nil {
 		s.now = func() int64 { return time.Now().UnixMicro() }
 	}
