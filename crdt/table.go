@@ -146,6 +146,23 @@ func (t *Table) Row(id RowID, dst *Row) bool {
 	return t.At(n, dst)
 }
 
+// Entry returns what one replica counted in a row.
+func (t *Table) Entry(id RowID, replica Replica) (Entry, bool) {
+	n, ok := t.index[id]
+	if !ok {
+		return Entry{}, false
+	}
+	number, known := t.replicas.number(replica)
+	if !known {
+		return Entry{}, false
+	}
+	have, found := t.slot(n).entries().find(number)
+	if !found {
+		return Entry{}, false
+	}
+	return t.unpack(have), true
+}
+
 // Slots is how many places rows may lie at: At takes 0 to Slots−1.
 func (t *Table) Slots() uint32 { return uint32(len(t.chunks) * slotsInChunk) }
 
@@ -180,28 +197,30 @@ func (t *Table) HasEnded(before int64) bool {
 // DropEnded drops whole rows whose period ended at or before the given Unix
 // second. It looks at no more than budget places, going on where it last
 // stopped, so that a full table is swept without a pause; it returns how many
-// rows it dropped.
-func (t *Table) DropEnded(before int64, budget int) int {
+// rows it dropped, and told gone of each.
+func (t *Table) DropEnded(before int64, budget int, gone func(RowID)) int {
 	dropped := 0
 	for range min(budget, int(t.Slots())) {
 		place := t.sweep
 		t.sweep = (t.sweep + 1) % t.Slots()
 		if s := t.slot(place); s.data != nil && t.periods.value(s.period).end <= before {
-			t.drop(place, s)
+			gone(t.drop(place, s))
 			dropped++
 		}
 	}
 	return dropped
 }
 
-func (t *Table) drop(place uint32, s *slot) {
-	delete(t.index, t.nameInto(s, "").ID())
+func (t *Table) drop(place uint32, s *slot) RowID {
+	id := t.nameInto(s, "").ID()
+	delete(t.index, id)
 	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
 		t.replicas.release(e.replica)
 	}
 	t.periods.release(s.period)
 	*s = slot{}
 	t.free = append(t.free, place)
+	return id
 }
 
 // nameInto returns the row's name, with the key the caller has if it is equal:

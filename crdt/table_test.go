@@ -10,6 +10,8 @@ import (
 
 var daily = RowName{Rule: "daily", Key: "k", Start: 0, End: 100}
 
+func ignoreRow(RowID) {}
+
 func mustMerge(t *testing.T, table *Table, n RowName, e Entry) {
 	t.Helper()
 	if _, err := table.Merge(n.ID(), n, e); err != nil {
@@ -51,7 +53,7 @@ func TestTableAgreesWithRows(t *testing.T) {
 				if table.HasEnded(before) != (want > 0) {
 					t.Fatalf("HasEnded(%d) = %v, %d have", before, want == 0, want)
 				}
-				if got := table.DropEnded(before, slotsInChunk); got != want {
+				if got := table.DropEnded(before, slotsInChunk, ignoreRow); got != want {
 					t.Fatalf("DropEnded(%d) = %d, want %d", before, got, want)
 				}
 			},
@@ -107,7 +109,7 @@ func TestTableRefusesNewRowsPastItsBound(t *testing.T) {
 		t.Fatal("a row that is held has no room")
 	}
 	mustMerge(t, table, n, e)
-	if table.DropEnded(daily.End, slotsInChunk) != 2 {
+	if table.DropEnded(daily.End, slotsInChunk, ignoreRow) != 2 {
 		t.Fatal("ended rows stayed")
 	}
 	n.Key, n.End = "one too many", 200
@@ -144,7 +146,7 @@ func TestDropEndedKeepsToItsBudget(t *testing.T) {
 	}
 	total := 0
 	for range slotsInChunk / 16 {
-		dropped := table.DropEnded(10, 16)
+		dropped := table.DropEnded(10, 16, ignoreRow)
 		if dropped > 16 {
 			t.Fatalf("dropped %d with a budget of 16", dropped)
 		}
@@ -161,7 +163,7 @@ func TestTableForgetsReplicasAndPeriods(t *testing.T) {
 	for day := range int64(1000) {
 		n := RowName{Rule: "r", Start: day, End: day + 1}
 		mustMerge(t, table, n, Entry{Replica: Replica{"eu", uint64(day)}, Version: 1})
-		table.DropEnded(day+1, slotsInChunk)
+		table.DropEnded(day+1, slotsInChunk, ignoreRow)
 	}
 	if len(table.replicas.values) > 1 || len(table.periods.values) > 1 || table.Slots() > slotsInChunk {
 		t.Fatalf("kept %d replicas, %d periods, %d places", len(table.replicas.values), len(table.periods.values), table.Slots())

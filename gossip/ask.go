@@ -1,6 +1,10 @@
 package gossip
 
-import "time"
+import (
+	"time"
+
+	"weir/crdt"
+)
 
 // ask is this node's request for all rows of one peer.
 type ask struct {
@@ -163,6 +167,14 @@ func (c *Core) sendPart(now time.Duration, p *peer) Message {
 	return c.send(now, p, head, rows, count)
 }
 
+// entriesFor is what a peer may be told of the row in c.row.
+func (c *Core) entriesFor(p *peer) []crdt.Entry {
+	if p.Region == c.region || len(c.withheld.rows) == 0 {
+		return c.row.Entries()
+	}
+	return c.withheld.abroad(c.row.Name().ID(), c.row.Entries())
+}
+
 // encodePart encodes the rows of the next places, as many as one call may, and
 // says whether the part is done.
 func (c *Core) encodePart(a *answer) (done bool) {
@@ -171,9 +183,9 @@ func (c *Core) encodePart(a *answer) (done bool) {
 		if a.left == 0 || t.places == 0 {
 			return true
 		}
-		if c.rows.At(a.place, &c.encoder.row) && !c.ended(c.encoder.row.Name()) {
+		if c.rows.At(a.place, &c.row) && !c.ended(c.row.Name()) {
 			end := len(t.rows)
-			t.rows = c.encoder.append(t.rows, wholeRow, c.regions.index)
+			t.rows = c.encoder.append(t.rows, c.row.Name(), c.entriesFor(c.byName[t.to]), wholeRow, c.regions.index)
 			if len(t.rows) > maxRowsBytes && t.count > 0 {
 				t.rows = t.rows[:end]
 				return true

@@ -32,12 +32,13 @@ type Core struct {
 	streams      uint32 // the low half of the last one
 	nowUnix      int64
 
-	rows    *crdt.Table
-	news    news             // to be told to one node of every region
-	again   map[string]*news // to be told to another node of a region
-	unsaved changes          // to be persisted
-	changed uint64
-	regions regions
+	rows     *crdt.Table
+	news     news             // to be told to one node of every region
+	again    map[string]*news // to be told to another node of a region
+	unsaved  changes          // to be persisted
+	withheld withheld
+	changed  uint64
+	regions  regions
 
 	peers  []*peer // sorted by name
 	byName map[string]*peer
@@ -56,6 +57,8 @@ type Core struct {
 
 	// Room that is used again.
 	encoder rowEncoder
+	row     crdt.Row
+	encoded []byte
 	order   []int
 	share   map[string]int
 }
@@ -67,7 +70,7 @@ func NewCore(cfg CoreConfig) *Core {
 		rand: cfg.Rand, process: uint64(cfg.Rand.Uint32()|1) << 32,
 		nowUnix: cfg.NowUnix,
 		rows:    crdt.NewTable(cfg.MaxRows),
-		news:    news{changes: newChanges()}, unsaved: newChanges(),
+		news:    news{changes: newChanges()}, unsaved: newChanges(), withheld: newWithheld(),
 		again:   make(map[string]*news),
 		regions: newRegions(cfg.Region, cfg.Regions),
 		byName:  make(map[string]*peer),
@@ -176,7 +179,7 @@ func (c *Core) Step(now time.Duration, in *Inbound) (more bool, err error) {
 	}
 	end := min(in.merged+stepRows, len(in.rows))
 	for ; in.merged < end; in.merged++ {
-		c.mergeRow(&in.rows[in.merged])
+		c.mergeRow(&in.rows[in.merged], in.region)
 	}
 	if in.merged < len(in.rows) {
 		return true, nil

@@ -81,28 +81,31 @@ func appendMessage(b []byte, field protowire.Number, body []byte) []byte {
 
 // rowEncoder encodes rows against a list of region names; it keeps its room.
 type rowEncoder struct {
-	row   crdt.Row
 	body  []byte
 	entry []byte
 }
 
-// append adds e.row to a frame's rows: the entry of one replica, or all for
-// wholeRow.
-func (e *rowEncoder) append(b []byte, only crdt.Replica, region func(string) uint32) []byte {
-	name := e.row.Name()
+// append adds a row to a frame's rows: the entry of one replica, or all for
+// wholeRow. Without entries there is nothing to add.
+func (e *rowEncoder) append(b []byte, name crdt.RowName, entries []crdt.Entry, only crdt.Replica, region func(string) uint32) []byte {
 	body := appendText(e.body[:0], rowRule, name.Rule)
 	body = appendText(body, rowKey, name.Key)
 	body = appendUint(body, rowStart, protowire.EncodeZigZag(name.Start))
 	body = appendUint(body, rowEnd, protowire.EncodeZigZag(name.End))
 	body = appendUint(body, rowGeneration, uint64(name.Generation))
-	for _, en := range e.row.Entries() {
+	empty := true
+	for _, en := range entries {
 		if only != wholeRow && en.Replica != only {
 			continue
 		}
 		e.entry = appendEntry(e.entry[:0], en, region)
 		body = appendMessage(body, rowEntries, e.entry)
+		empty = false
 	}
 	e.body = body
+	if empty {
+		return b
+	}
 	return appendMessage(b, frameRows, body)
 }
 

@@ -52,6 +52,9 @@ func TestEncodingIsTheGenerated(t *testing.T) {
 			})
 		}
 	}
+	for _, core := range c.cores {
+		core.MarkDurable(core.TakeUnsaved(1000))
+	}
 	checked := 0
 	c.drop = func(_ string, m Message) bool {
 		var f wirev1.Frame

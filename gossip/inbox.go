@@ -92,6 +92,7 @@ func (m *Mesh) stepRows(at time.Duration, in *Inbound) (more bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	more, err = m.core.Step(at, in)
+	m.noteGifts()
 	if m.core.FirstSync() && !m.synced {
 		m.synced = true
 		close(m.firstSync)

@@ -42,7 +42,8 @@ type Mesh struct {
 	goes   sync.WaitGroup
 	ready  chan struct{} // closed once list is set
 
-	firstSync chan struct{}
+	firstSync   chan struct{}
+	giftsToSave chan struct{}
 
 	// mu guards what follows. It is never held over input or output.
 	mu         sync.Mutex
@@ -52,6 +53,7 @@ type Mesh struct {
 	senders    map[string]*sender
 	conflictAt map[string]time.Duration
 	synced     bool
+	giftMarks  uint64 // told to giftsToSave
 	closed     bool
 
 	outboxDrops, sendErrors, conflicts atomic.Uint64
@@ -76,9 +78,9 @@ func Open(cfg Config) (*Mesh, error) {
 		cfg: cfg, log: cfg.Logger, logs: &logWriter{to: cfg.Logger}, meta: about, joiner: joins,
 		inbox:     inbox{frames: make(chan inFrame, cfg.inboxFrames)},
 		ready:     make(chan struct{}),
-		firstSync: make(chan struct{}),
-		core:      cfg.core(),
-		members:   make(map[string]Member), senders: make(map[string]*sender),
+		firstSync: make(chan struct{}), giftsToSave: make(chan struct{}, 1),
+		core:    cfg.core(),
+		members: make(map[string]Member), senders: make(map[string]*sender),
 		conflictAt: make(map[string]time.Duration),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())

@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"bytes"
 	"time"
 
 	"weir/crdt"
@@ -11,6 +12,34 @@ import (
 type batch struct {
 	rows []byte
 	ids  []crdt.RowID
+	// What other regions are told, if that is less.
+	split  bool
+	abroad []byte
+}
+
+// add adds a row, encoded for the own region and for others, and says whether
+// there was room.
+func (b *batch) add(id crdt.RowID, rows, abroad []byte, withheld bool) bool {
+	if len(b.rows)+len(rows) > maxRowsBytes && len(b.ids) > 0 {
+		return false
+	}
+	if withheld && !b.split {
+		b.split, b.abroad = true, bytes.Clone(b.rows)
+	}
+	if b.split {
+		b.abroad = append(b.abroad, abroad...)
+	}
+	b.rows = append(b.rows, rows...)
+	b.ids = append(b.ids, id)
+	return true
+}
+
+// told is what the own region's peers are told, or those abroad.
+func (b *batch) told(abroad bool) []byte {
+	if abroad && b.split {
+		return b.abroad
+	}
+	return b.rows
 }
 
 // news is rows that changed and are to be told, in frames.
@@ -56,17 +85,20 @@ func (c *Core) encode(n *news) (whole *batch) {
 
 // encodeRow adds a row to a batch and says whether there was room.
 func (c *Core) encodeRow(b *batch, id crdt.RowID, replica crdt.Replica) bool {
-	if !c.rows.Row(id, &c.encoder.row) || c.ended(c.encoder.row.Name()) {
+	if !c.rows.Row(id, &c.row) || c.ended(c.row.Name()) {
 		return true
 	}
-	end := len(b.rows)
-	b.rows = c.encoder.append(b.rows, replica, c.regions.index)
-	if len(b.rows) > maxRowsBytes && len(b.ids) > 0 {
-		b.rows = b.rows[:end]
-		return false
+	name, entries := c.row.Name(), c.row.Entries()
+	rows := c.encoder.append(c.encoded[:0], name, entries, replica, c.regions.index)
+	c.encoded = rows
+	whole := len(rows)
+	withheld := c.withheld.has(id)
+	if withheld {
+		rows = c.encoder.append(rows, name, c.withheld.abroad(id, entries), replica, c.regions.index)
+		c.encoded = rows
+		return b.add(id, rows[:whole], rows[whole:], true)
 	}
-	b.ids = append(b.ids, id)
-	return true
+	return b.add(id, rows, rows, false)
 }
 
 // stepNews works at what is to be told, and says whether there was anything.

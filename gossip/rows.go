@@ -22,7 +22,7 @@ var (
 // ErrEnded, ErrFuture, ErrRegions, crdt.ErrFull or crdt.ErrEntries, or wraps
 // crdt.ErrName or crdt.ErrEntry.
 func (c *Core) Record(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error) {
-	changed, err = c.Restore(id, name, e)
+	changed, err = c.take(id, name, e, false)
 	if changed {
 		c.note(id, e.Replica)
 	}
@@ -30,8 +30,12 @@ func (c *Core) Record(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed b
 }
 
 // Restore takes in what this node had saved, as Record does. It is not news:
-// peers ask for it.
+// peers ask for it. Its gifts are durable.
 func (c *Core) Restore(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error) {
+	return c.take(id, name, e, true)
+}
+
+func (c *Core) take(id crdt.RowID, name crdt.RowName, e crdt.Entry, saved bool) (changed bool, err error) {
 	if err = name.Validate(); err == nil {
 		err = e.Validate()
 	}
@@ -42,16 +46,16 @@ func (c *Core) Restore(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed 
 	if err := c.accepts(name); err != nil {
 		return false, err
 	}
-	return c.merge(id, name, e)
+	return c.merge(id, name, e, saved)
 }
 
-func (c *Core) mergeRow(row *inboundRow) {
+func (c *Core) mergeRow(row *inboundRow, from string) {
 	if c.accepts(row.name) != nil {
 		return
 	}
 	for _, e := range row.entries {
 		// What is refused is counted.
-		if changed, _ := c.merge(row.id, row.name, e); changed {
+		if changed, _ := c.merge(row.id, row.name, e, from != c.region); changed {
 			c.counters.EntriesNew++
 			c.note(row.id, e.Replica)
 		}
@@ -80,10 +84,16 @@ func (c *Core) accepts(name crdt.RowName) error {
 
 func (c *Core) ended(name crdt.RowName) bool { return name.End <= c.nowUnix-periodGraceSeconds }
 
-func (c *Core) merge(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error) {
+// merge takes in a valid entry. known says that its gifts are on this node's disk
+// or known in another region.
+func (c *Core) merge(id crdt.RowID, name crdt.RowName, e crdt.Entry, known bool) (changed bool, err error) {
 	if !c.learnRegions(e) {
 		c.counters.RefusedRegions++
 		return false, ErrRegions
+	}
+	var before crdt.Entry
+	if c.gives(e) {
+		before, _ = c.rows.Entry(id, e.Replica)
 	}
 	changed, err = c.rows.Merge(id, name, e)
 	switch {
@@ -94,6 +104,9 @@ func (c *Core) merge(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bo
 	}
 	if changed {
 		c.changed++
+		if c.gives(e) {
+			c.withhold(id, before, e, known)
+		}
 	}
 	return changed, err
 }

@@ -75,7 +75,7 @@ func (c *Core) sweep() bool {
 		return false
 	}
 	c.sweepLeft -= stepRows
-	c.counters.RowsEnded += uint64(c.rows.DropEnded(c.nowUnix-periodGraceSeconds, stepRows))
+	c.counters.RowsEnded += uint64(c.rows.DropEnded(c.nowUnix-periodGraceSeconds, stepRows, c.withheld.forget))
 	return c.sweepLeft > 0
 }
 
@@ -104,7 +104,7 @@ func (c *Core) newsFrame(now time.Duration, p *peer, b *batch) Message {
 		p.asks = false
 		head = appendUint(head, frameWantAllRows, p.ask.request)
 	}
-	return c.send(now, p, head, b.rows, len(b.ids))
+	return c.send(now, p, head, b.told(p.Region != c.region), len(b.ids))
 }
 
 // frame begins a frame to a peer.

@@ -1,6 +1,10 @@
 package gossip
 
-import "weir/crdt"
+import (
+	"slices"
+
+	"weir/crdt"
+)
 
 // pageRows bounds the rows looked at under one hold of the lock.
 const pageRows = 512
@@ -18,7 +22,9 @@ func (m *Mesh) Record(name crdt.RowName, e crdt.Entry) (changed bool) {
 func (m *Mesh) RecordRow(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.core.Record(id, name, e)
+	changed, err = m.core.Record(id, name, e)
+	m.noteGifts()
+	return changed, err
 }
 
 // Restore takes in a row that this node had saved, and returns how many of its
@@ -100,6 +106,38 @@ func (m *Mesh) takeUnsaved(limit int) []*crdt.Row {
 	return m.core.TakeUnsaved(limit)
 }
 
+// MarkDurable takes rows of TakeUnsaved that are on disk to stay: other regions
+// are told of this region's gifts in them only now, see Core.MarkDurable.
+func (m *Mesh) MarkDurable(rows []*crdt.Row) {
+	for page := range slices.Chunk(rows, pageRows) {
+		m.markDurable(page)
+	}
+}
+
+func (m *Mesh) markDurable(rows []*crdt.Row) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.core.MarkDurable(rows)
+}
+
+// GiftsToSave gets a value when gifts wait to be saved: until they are, no other
+// region hears of them from this node.
+func (m *Mesh) GiftsToSave() <-chan struct{} { return m.giftsToSave }
+
+// noteGifts tells whoever saves rows of gifts that are new. The caller holds
+// m.mu.
+func (m *Mesh) noteGifts() {
+	marks := m.core.GiftMarks()
+	if marks == m.giftMarks {
+		return
+	}
+	m.giftMarks = marks
+	select {
+	case m.giftsToSave <- struct{}{}:
+	default: // one is waiting already
+	}
+}
+
 // MarkUnsaved marks rows as to be saved.
 func (m *Mesh) MarkUnsaved(ids ...crdt.RowID) {
 	m.mu.Lock()
@@ -139,10 +177,11 @@ type Stats struct {
 	// LogLinesSuppressed counts lines of memberlist's that were too many.
 	LogLinesSuppressed uint64
 
-	// Rows held; of those, rows changed and not saved, and rows changed and not
-	// told to others.
-	Rows, RowsUnsaved, RowsUntold int
-	Peers                         int
+	// Rows held; of those, rows changed and not saved; rows changed and not told
+	// to others; rows with gifts of this region that other regions are not told
+	// yet, because this node's disk does not hold them.
+	Rows, RowsUnsaved, RowsUntold, RowsWithheld int
+	Peers                                       int
 }
 
 // Stats returns the counts so far.
@@ -156,6 +195,7 @@ func (m *Mesh) Stats() Stats {
 		Strangers: m.logs.strangers.Load(), Conflicts: m.conflicts.Load(),
 		LogLinesSuppressed: m.logs.suppressed.Load(),
 		Rows:               m.core.Len(), RowsUnsaved: m.core.Unsaved(), RowsUntold: m.core.Untold(),
-		Peers: m.core.Peers(),
+		RowsWithheld: m.core.Withheld(),
+		Peers:        m.core.Peers(),
 	}
 }

@@ -1,0 +1,158 @@
+package gossip
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/crdt"
+)
+
+func gift(region string, version uint64, to string, units int64) crdt.Entry {
+	e := testEntry(region, version)
+	e.Gifts = e.Gifts.With(to, units)
+	return e
+}
+
+func saveAll(c *Core) { c.MarkDurable(c.TakeUnsaved(1000)) }
+
+func given(c *Core, key, to string) int64 {
+	var row crdt.Row
+	c.Row(testName(key).ID(), &row)
+	return row.Given("eu", to)
+}
+
+func TestGiftsLeaveTheRegionOnceTheyAreDurable(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"eu-2", "eu"}, Peer{"us-1", "us"})
+	c.ticks(10)
+	record(c.cores["eu-1"], testName("k"), testEntry("eu", 1))
+	c.ticks(3)
+	record(c.cores["eu-1"], testName("k"), gift("eu", 2, "us", 10))
+	c.ticks(30)
+	if given(c.cores["eu-2"], "k", "us") != 10 {
+		t.Fatal("the own region is not told")
+	}
+	if given(c.cores["us-1"], "k", "us") != 0 || c.value("us-1", "k") != 1 {
+		t.Fatal("a gift left the region that no disk holds")
+	}
+	saved := c.cores["eu-2"].TakeUnsaved(10)
+	record(c.cores["eu-2"], testName("k"), gift("eu", 3, "us", 20))
+	c.cores["eu-2"].MarkDurable(saved)
+	c.ticks(3)
+	if got := given(c.cores["us-1"], "k", "us"); got != 10 {
+		t.Fatalf("us was given %d, want the 10 that eu-2 saved", got)
+	}
+	if c.cores["eu-1"].Withheld() != 1 || c.cores["eu-2"].Withheld() != 1 {
+		t.Fatal("not every node withholds what it has not saved")
+	}
+	saveAll(c.cores["eu-1"])
+	c.ticks(3)
+	if got := given(c.cores["us-1"], "k", "us"); got != 20 {
+		t.Fatalf("us was given %d, want 20", got)
+	}
+	saveAll(c.cores["eu-2"])
+	for _, name := range c.names {
+		if n := c.cores[name].Withheld(); n != 0 {
+			t.Errorf("%s withholds %d rows", name, n)
+		}
+	}
+}
+
+// What another region knows, or the disk had, is no secret.
+func TestGiftsKnownElsewhereAreNotWithheld(t *testing.T) {
+	eu, us := testCore("eu-1", "eu"), testCore("us-1", "us")
+	restore(eu, testName("saved"), gift("eu", 1, "us", 5))
+	us.PeerUp(Peer{"eu-1", "eu"})
+	eu.PeerUp(Peer{"us-1", "us"})
+	record(us, testName("heard"), gift("eu", 1, "us", 5))
+	for _, m := range tickOf(us, 0, testNowUnix) {
+		if err := step(eu, 0, m.Frame(0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if eu.Len() != 2 || eu.Withheld() != 0 {
+		t.Fatalf("%d rows, %d withheld; want 2 and none", eu.Len(), eu.Withheld())
+	}
+}
+
+func TestWithheldRowsEndWithTheirPeriod(t *testing.T) {
+	core := testCore("eu-1", "eu")
+	record(core, testName("k"), gift("eu", 1, "us", 5))
+	if core.Withheld() != 1 {
+		t.Fatal("the gift is not withheld")
+	}
+	tickOf(core, 0, testName("").End+periodGraceSeconds)
+	if core.Withheld() != 0 {
+		t.Fatal("an ended row is withheld still")
+	}
+}
+
+// TestNoGiftIsReceivedThatCouldBeForgotten: whatever is recorded, saved, lost
+// and restarted, another region never knows of more than some disk of the
+// giver's region holds.
+func TestNoGiftIsReceivedThatCouldBeForgotten(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"eu-2", "eu"}, Peer{"us-1", "us"}, Peer{"ap-1", "ap"})
+		c.drop = func(string, Message) bool { return rapid.IntRange(0, 4).Draw(rt, "loss") == 0 }
+		version, disk := uint64(0), int64(0)
+		taken := map[string][]*crdt.Row{}
+		node := rapid.SampledFrom([]string{"eu-1", "eu-2"})
+		rt.Repeat(map[string]func(*rapid.T){
+			"give": func(rt *rapid.T) {
+				version++
+				record(c.cores[node.Draw(rt, "node")], testName("k"), gift("eu", version, "us", int64(version/2+1)))
+			},
+			"take": func(rt *rapid.T) {
+				n := node.Draw(rt, "node")
+				taken[n] = append(taken[n], c.cores[n].TakeUnsaved(10)...)
+			},
+			"save": func(rt *rapid.T) {
+				n := node.Draw(rt, "node")
+				for _, row := range taken[n] {
+					disk = max(disk, row.Given("eu", "us"))
+				}
+				c.cores[n].MarkDurable(taken[n])
+				taken[n] = nil
+			},
+			"fail": func(rt *rapid.T) {
+				c.cores[node.Draw(rt, "node")].Undelivered(c.now, rapid.SampledFrom(c.names).Draw(rt, "peer"))
+			},
+			"tick": func(*rapid.T) { c.tick() },
+			"": func(rt *rapid.T) {
+				for _, n := range []string{"us-1", "ap-1"} {
+					if got := given(c.cores[n], "k", "us"); got > disk {
+						rt.Fatalf("%s knows of %d units given, the disks of %d", n, got, disk)
+					}
+				}
+			},
+		})
+	})
+}
+
+func TestGiftsToSaveIsTold(t *testing.T) {
+	eu := open(t, testConfig("eu-1", "eu"))
+	us := open(t, testConfig("us-1", "us", eu.Addr()))
+	<-us.FirstSync()
+	eu.Record(testName("k"), testEntry("eu", 1))
+	select {
+	case <-eu.GiftsToSave():
+		t.Fatal("nothing was given")
+	default:
+	}
+	eu.Record(testName("k"), gift("eu", 2, "us", 5))
+	select {
+	case <-eu.GiftsToSave():
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody is told that a gift is to be saved")
+	}
+	if eu.Stats().RowsWithheld != 1 {
+		t.Fatalf("%d rows are withheld, want 1", eu.Stats().RowsWithheld)
+	}
+	eu.MarkDurable(eu.TakeUnsaved(10))
+	eventually(t, "the gift arrives", func() bool {
+		var got int64
+		us.View(testName("k").ID(), func(r *crdt.Row) { got = r.Received("us") })
+		return got == 5
+	})
+}
