@@ -12,6 +12,8 @@ type ask struct {
 	due bool
 	// The request being answered; 0 is none. A later loss makes a new one due.
 	request uint64
+	// The exchange it is made for; 0 is none.
+	exchange uint64
 	// When the request was made or its answer last moved.
 	movedAt time.Duration
 	// The parts that came, and how many there are once that is known.
@@ -30,22 +32,26 @@ func (a *ask) receive(now time.Duration, in *Inbound) bool {
 	if a.parts == 0 || len(a.got) < int(a.parts) {
 		return false
 	}
-	a.request, a.got = 0, nil
+	a.request, a.exchange, a.got = 0, 0, nil
 	return true
 }
 
 // expire makes a request due anew whose answer has stood still.
 func (a *ask) expire(now time.Duration) bool {
-	if a.request == 0 || now-a.movedAt < askPatience {
+	patience := askPatience
+	if a.exchange != 0 {
+		patience = exchangePatience
+	}
+	if a.request == 0 || now-a.movedAt < patience {
 		return false
 	}
-	a.request, a.got, a.due = 0, nil, true
+	a.request, a.exchange, a.got, a.due = 0, 0, nil, true
 	return true
 }
 
 // begin makes the request.
-func (a *ask) begin(now time.Duration, request uint64) {
-	*a = ask{request: request, movedAt: now, got: make(map[uint32]struct{})}
+func (a *ask) begin(now time.Duration, request, exchange uint64) {
+	*a = ask{request: request, exchange: exchange, movedAt: now, got: make(map[uint32]struct{})}
 }
 
 // expireAsks notices gaps that stayed open and answers that stood still.
@@ -61,9 +67,15 @@ func (c *Core) expireAsks(now time.Duration) {
 	}
 }
 
-// makeAsks makes the requests that are due, as far as the bound allows: those
-// first that waited longest, so that peers who do not answer hold up no other.
+// makeAsks makes the requests that are due: those of an exchange, for which
+// somebody waits, and others as far as the bound allows: those first that waited
+// longest, so that peers who do not answer hold up no other.
 func (c *Core) makeAsks(now time.Duration) {
+	for _, p := range c.peers {
+		if p.ask.due && p.ask.request == 0 && p.awaited(c.region, c.exchanges) {
+			c.makeAsk(now, p, c.exchanges)
+		}
+	}
 	for c.asking() < maxAsks {
 		var next *peer
 		for _, p := range c.peers {
@@ -74,15 +86,19 @@ func (c *Core) makeAsks(now time.Duration) {
 		if next == nil {
 			return
 		}
-		next.ask.begin(now, c.rand.Uint64()|1)
-		next.asks = true
-		c.counters.Asks++
+		c.makeAsk(now, next, 0)
 	}
+}
+
+func (c *Core) makeAsk(now time.Duration, p *peer, exchange uint64) {
+	p.ask.begin(now, c.rand.Uint64()|1, exchange)
+	p.asks = true
+	c.counters.Asks++
 }
 
 func (c *Core) asking() (n int) {
 	for _, p := range c.peers {
-		if p.ask.request != 0 {
+		if p.ask.request != 0 && p.ask.exchange == 0 {
 			n++
 		}
 	}

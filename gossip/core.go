@@ -46,12 +46,15 @@ type Core struct {
 	// comes back may ask before the membership protocol tells of it.
 	early map[string]uint64
 
-	firstSync    bool
-	answersLeft  int
-	part         part
-	sweepLeft    int
-	turn         int // the peer Next looks at first
-	nextRelayAsk time.Duration
+	firstSync bool
+	// Exchanges begun, and epochs: see BeginExchange.
+	exchanges, epoch uint64
+	urgent           bool // something is to be sent at once
+	answersLeft      int
+	part             part
+	sweepLeft        int
+	turn             int // the peer Next looks at first
+	nextRelayAsk     time.Duration
 
 	counters Counters
 
@@ -89,7 +92,7 @@ func (c *Core) PeerUp(p Peer) bool {
 		c.counters.RefusedPeers++
 		return false
 	}
-	added := &peer{Peer: p, out: c.newStream(), ask: ask{due: true}}
+	added := &peer{Peer: p, out: c.newStream(), ask: ask{due: true}, upSince: c.exchanges}
 	if want := c.early[p.Name]; want != 0 {
 		added.answer.begin(want, c.rows.Slots())
 		delete(c.early, p.Name)
@@ -184,6 +187,7 @@ func (c *Core) Step(now time.Duration, in *Inbound) (more bool, err error) {
 	if in.merged < len(in.rows) {
 		return true, nil
 	}
+	c.hearExchange(in)
 	switch p := c.byName[in.node]; {
 	case p != nil:
 		c.follow(now, p, in)
@@ -219,8 +223,13 @@ func (c *Core) follow(now time.Duration, p *peer, in *Inbound) {
 		c.counters.Gaps++
 		p.ask.due = true
 	}
-	if p.ask.receive(now, in) {
+	if exchange := p.ask.exchange; p.ask.receive(now, in) {
 		c.firstSync = true
+		p.exchanged = max(p.exchanged, exchange)
+		if p.awaited(c.region, c.exchanges) {
+			c.makeAsks(now)
+			c.urgent = true
+		}
 	}
 	if in.want != 0 {
 		p.answer.begin(in.want, c.rows.Slots())

@@ -26,6 +26,9 @@ type Counters struct {
 	// AskTimeouts requests whose answer stood still.
 	Asks, Answers, AskTimeouts uint64
 
+	// Exchanges counts those this node began.
+	Exchanges uint64
+
 	// RowsEnded counts rows dropped with their period.
 	RowsEnded uint64
 }

@@ -26,6 +26,7 @@ type Inbound struct {
 	want             uint64 // request number; 0 is none
 	answers          uint64 // request number; 0 is none
 	part, parts      uint32
+	exchange         bool // the request is part of an exchange
 	stream, sequence uint64
 	// Entries left out because their numbers break the rules.
 	invalid int
@@ -71,7 +72,8 @@ func decode(frame []byte) (*Inbound, error) {
 	in := &Inbound{
 		node: f.Node, region: f.Region,
 		want: f.WantAllRows, answers: f.AllRowsFor, part: f.Part, parts: f.Parts,
-		stream: f.Stream, sequence: f.Sequence, bytes: len(frame),
+		exchange: f.Exchange && f.WantAllRows != 0,
+		stream:   f.Stream, sequence: f.Sequence, bytes: len(frame),
 	}
 	if err := in.readHeard(&f); err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ const (
 	frameStream      = 11
 	frameSequence    = 12
 	frameHeldMs      = 13
+	frameExchange    = 14
 
 	heardRegion = 1
 	heardAgeMs  = 2

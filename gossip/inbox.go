@@ -93,6 +93,10 @@ func (m *Mesh) stepRows(at time.Duration, in *Inbound) (more bool, err error) {
 	defer m.mu.Unlock()
 	more, err = m.core.Step(at, in)
 	m.noteGifts()
+	m.wakeExchanges()
+	if m.core.takeUrgent() {
+		m.kickLoop()
+	}
 	if m.core.FirstSync() && !m.synced {
 		m.synced = true
 		close(m.firstSync)

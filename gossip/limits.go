@@ -16,6 +16,9 @@ const (
 	// askPatience is how long an answer may stand still before it is asked for
 	// anew.
 	askPatience = 3 * time.Second
+	// exchangePatience is that for an exchange, which is to be done within a
+	// second.
+	exchangePatience = 250 * time.Millisecond
 	// troublePatience is how long a peer that could not be reached is passed
 	// over when another of its region can take the news.
 	troublePatience = 2 * time.Second

@@ -116,5 +116,6 @@ func (m *Mesh) memberDown(name string) {
 	defer m.mu.Unlock()
 	delete(m.members, name)
 	m.core.PeerDown(name)
+	m.wakeExchanges()
 	m.stopSender(name)
 }

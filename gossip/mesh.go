@@ -44,6 +44,7 @@ type Mesh struct {
 
 	firstSync   chan struct{}
 	giftsToSave chan struct{}
+	kick        chan struct{} // something is to be sent at once
 
 	// mu guards what follows. It is never held over input or output.
 	mu         sync.Mutex
@@ -54,6 +55,7 @@ type Mesh struct {
 	conflictAt map[string]time.Duration
 	synced     bool
 	giftMarks  uint64 // told to giftsToSave
+	exchanges  []*exchangeWait
 	closed     bool
 
 	outboxDrops, sendErrors, conflicts atomic.Uint64
@@ -78,7 +80,7 @@ func Open(cfg Config) (*Mesh, error) {
 		cfg: cfg, log: cfg.Logger, logs: &logWriter{to: cfg.Logger}, meta: about, joiner: joins,
 		inbox:     inbox{frames: make(chan inFrame, cfg.inboxFrames)},
 		ready:     make(chan struct{}),
-		firstSync: make(chan struct{}), giftsToSave: make(chan struct{}, 1),
+		firstSync: make(chan struct{}), giftsToSave: make(chan struct{}, 1), kick: make(chan struct{}, 1),
 		core:    cfg.core(),
 		members: make(map[string]Member), senders: make(map[string]*sender),
 		conflictAt: make(map[string]time.Duration),
@@ -126,7 +128,17 @@ func (m *Mesh) tickLoop(ctx context.Context) {
 			return
 		case <-tick.C:
 			m.tick()
+		case <-m.kick:
+			m.drain()
 		}
+	}
+}
+
+// kickLoop has what is urgent sent before the next tick.
+func (m *Mesh) kickLoop() {
+	select {
+	case m.kick <- struct{}{}:
+	default: // it was kicked and has not looked yet
 	}
 }
 
@@ -134,6 +146,10 @@ func (m *Mesh) tickLoop(ctx context.Context) {
 // a word the loop would take it again before a waiter is awake.
 func (m *Mesh) tick() {
 	m.beginTick()
+	m.drain()
+}
+
+func (m *Mesh) drain() {
 	for m.next() {
 		runtime.Gosched()
 	}

@@ -14,8 +14,11 @@ type peer struct {
 	out outStream
 	in  inStream
 
-	ask    ask
-	answer answer
+	ask ask
+	// How many exchanges there had been when the peer came up, and the newest
+	// that it answered.
+	upSince, exchanged uint64
+	answer             answer
 
 	sent     bool
 	lastSent time.Duration

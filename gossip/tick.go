@@ -103,6 +103,9 @@ func (c *Core) newsFrame(now time.Duration, p *peer, b *batch) Message {
 	if p.asks {
 		p.asks = false
 		head = appendUint(head, frameWantAllRows, p.ask.request)
+		if p.ask.exchange != 0 {
+			head = appendUint(head, frameExchange, 1)
+		}
 	}
 	return c.send(now, p, head, b.told(p.Region != c.region), len(b.ids))
 }

@@ -52,7 +52,10 @@ type Frame struct {
 	Stream   uint64 `protobuf:"fixed64,11,opt,name=stream,proto3" json:"stream,omitempty"`
 	Sequence uint64 `protobuf:"varint,12,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// How long the frame waited at the sender after the ages above were taken.
-	HeldMs        uint32 `protobuf:"varint,13,opt,name=held_ms,json=heldMs,proto3" json:"held_ms,omitempty"`
+	HeldMs uint32 `protobuf:"varint,13,opt,name=held_ms,json=heldMs,proto3" json:"held_ms,omitempty"`
+	// The request is part of an exchange: the receiver takes every reply of its
+	// store that is still out for lost.
+	Exchange      bool `protobuf:"varint,14,opt,name=exchange,proto3" json:"exchange,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -176,6 +179,13 @@ func (x *Frame) GetHeldMs() uint32 {
 		return x.HeldMs
 	}
 	return 0
+}
+
+func (x *Frame) GetExchange() bool {
+	if x != nil {
+		return x.Exchange
+	}
+	return false
 }
 
 // Heard is the age of the newest state a node has of a region.
@@ -506,7 +516,7 @@ var File_wire_v1_wire_proto protoreflect.FileDescriptor
 
 const file_wire_v1_wire_proto_rawDesc = "" +
 	"\n" +
-	"\x12wire/v1/wire.proto\x12\fweir.wire.v1\"\xf6\x02\n" +
+	"\x12wire/v1/wire.proto\x12\fweir.wire.v1\"\x92\x03\n" +
 	"\x05Frame\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x16\n" +
@@ -522,7 +532,8 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	" \x01(\rR\x05parts\x12\x16\n" +
 	"\x06stream\x18\v \x01(\x06R\x06stream\x12\x1a\n" +
 	"\bsequence\x18\f \x01(\x04R\bsequence\x12\x17\n" +
-	"\aheld_ms\x18\r \x01(\rR\x06heldMs\"L\n" +
+	"\aheld_ms\x18\r \x01(\rR\x06heldMs\x12\x1a\n" +
+	"\bexchange\x18\x0e \x01(\bR\bexchange\"L\n" +
 	"\x05Heard\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\rR\x06region\x12\x15\n" +
 	"\x06age_ms\x18\x02 \x01(\rR\x05ageMs\x12\x14\n" +

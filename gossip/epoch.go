@@ -1,0 +1,81 @@
+package gossip
+
+import (
+	"context"
+	"slices"
+
+	"weir/crdt"
+)
+
+// exchangeWait is a caller of Exchange.
+type exchangeWait struct {
+	number uint64
+	done   chan struct{}
+}
+
+// Exchange asks the live nodes of the own region for all they know and waits
+// until they have answered or the context ends. Who has not answered by then
+// counts as gone: unanswered says how many. The only error is ErrClosed.
+func (m *Mesh) Exchange(ctx context.Context) (unanswered int, err error) {
+	w := m.beginExchange()
+	m.kickLoop()
+	select {
+	case <-w.done:
+		return 0, nil
+	case <-ctx.Done():
+	case <-m.ctx.Done():
+		return 0, ErrClosed
+	}
+	return m.endExchange(w), nil
+}
+
+func (m *Mesh) beginExchange() *exchangeWait {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := &exchangeWait{m.core.BeginExchange(m.cfg.Clock()), make(chan struct{})}
+	m.exchanges = append(m.exchanges, w)
+	m.wakeExchanges()
+	return w
+}
+
+func (m *Mesh) endExchange(w *exchangeWait) (unanswered int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	unanswered = m.core.Unanswered(w.number)
+	m.exchanges = slices.DeleteFunc(m.exchanges, func(have *exchangeWait) bool { return have == w })
+	return unanswered
+}
+
+// wakeExchanges tells those whose exchange is done. The caller holds m.mu.
+func (m *Mesh) wakeExchanges() {
+	kept := m.exchanges[:0]
+	for _, w := range m.exchanges {
+		if m.core.Unanswered(w.number) == 0 {
+			close(w.done)
+		} else {
+			kept = append(kept, w)
+		}
+	}
+	clear(m.exchanges[len(kept):])
+	m.exchanges = kept
+}
+
+// Epoch grows whenever this node begins an exchange or is asked for one. Read it
+// before a call to the store, and hand it to RecordAt with the reply.
+func (m *Mesh) Epoch() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.core.Epoch()
+}
+
+// RecordAt is RecordRow for what a call to the store replied that was made at an
+// epoch. The entry is taken in at all events. believed says whether the epoch is
+// still the same: if not, others were told what this node knew before the reply
+// came, and the caller must take the reply for lost.
+func (m *Mesh) RecordAt(epoch uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (believed bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, err = m.core.Record(id, name, e)
+	m.noteGifts()
+	return m.core.Epoch() == epoch, err
+}
