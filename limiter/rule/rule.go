@@ -33,18 +33,17 @@ type Limit struct {
 	Quota  *Quota
 }
 
-// Quota is a global limit over a calendar day in UTC.
+// Quota is a global limit over a calendar's periods, at first the days of UTC.
 type Quota struct {
-	Limit int64 // units a period
+	Limit      int64 // units a period, 1 to 2^53
+	Calendar   Calendar
+	Overshoot  Overshoot
+	Refundable bool // what was charged may be given back by its receipt
 }
 
 // Period returns the bounds of the period that holds the instant, in Unix
 // seconds: start included, end not.
-func (Quota) Period(at time.Time) (start, end int64) {
-	const day = 24 * 60 * 60
-	start = at.Unix() - ((at.Unix()%day)+day)%day
-	return start, start + day
-}
+func (q Quota) Period(at time.Time) (start, end int64) { return q.Calendar.Period(at) }
 
 // applies says whether the rule applies to a request.
 func (r *Rule) applies(attrs Attributes) bool {
