@@ -1,0 +1,152 @@
+package model
+
+// Mutant names one law that is broken. LawAbiding breaks none.
+type Mutant string
+
+// The law-breakers. Each is a simpler rule that somebody might build.
+const (
+	LawAbiding           Mutant = ""
+	DeductAfterGiving    Mutant = "deduct-after-giving"
+	ScalarFloor          Mutant = "scalar-floor"
+	ReplicaInTwoReigns   Mutant = "replica-written-in-two-reigns"
+	ShareToEachReplica   Mutant = "share-to-each-replica"
+	AdoptedUnexchanged   Mutant = "reign-adopted-without-exchange"
+	LateReplyBelieved    Mutant = "late-reply-believed"
+	LeaseInNextReign     Mutant = "lease-returned-in-next-reign"
+	LocalSplit           Mutant = "split-from-local-configuration"
+	GiftBeforeDurable    Mutant = "gift-sent-before-durable"
+	ReceiptInOtherReign  Mutant = "receipt-honoured-in-another-reign"
+	SeparateDeltas       Mutant = "P-and-N-in-separate-deltas"
+	ClaimSkipped         Mutant = "claim-skipped"
+	PeriodUnchecked      Mutant = "period-not-checked"
+	AckBeforeDurable     Mutant = "acknowledgement-sent-before-durable"
+	ClaimKeptAcrossLives Mutant = "claim-of-another-run-honoured"
+)
+
+// Config is one world and the bounds within which it is explored.
+type Config struct {
+	Name    string
+	Mutant  Mutant
+	Regions int
+	Nodes   int // of each region
+	Reigns  int // of each region, at most
+	Quota   int // Q, units
+	Excess  int // ε, units
+
+	// Gossip makes what nodes know of other regions part of the state, and
+	// carries it entry by entry. Without it a node may know, whenever it calls,
+	// of every gift that ever left its region and of nothing that other regions
+	// took: the most permissive view, and the fewest states.
+	Gossip bool
+	// Delayed is how many messages may be on their way at once. They are read
+	// any number of times, by anyone, and dropped.
+	Delayed int
+	// Slow lets a call reach the store later than it was sent.
+	Slow bool
+	// History keeps what every replica was at every version.
+	History bool
+	// NextSplit, when given, is the split the regions may acknowledge; the
+	// period begins at some point on the path.
+	NextSplit []int
+	// Period lets the period end, and rows be dropped.
+	Period bool
+
+	// Cold starts with empty stores, otherwise each region has a reign already.
+	Cold bool
+
+	Budget budget
+}
+
+// total is ⌊Q + ε⌋, units.
+func (c *Config) total() int { return c.Quota + c.Excess }
+
+// even is the first split: largest remainder first, in order of name.
+func (c *Config) even(r int) int {
+	share := c.total() / c.Regions
+	if r < c.total()%c.Regions {
+		share++
+	}
+	return share
+}
+
+// share is what a region starts from, as the caller names it.
+func (c *Config) share(r int) int { return c.even(r) }
+
+// spent is what the store takes the region to have used: all its replicas, merged
+// one by one.
+func (c *Config) spent(st *store) int {
+	own := st.Row[st.Reign]
+	switch c.Mutant {
+	case ScalarFloor:
+		return own.net() + own.gifts() + int(st.Floor)
+	case ShareToEachReplica:
+		return own.net() + own.gifts()
+	}
+	sum := -int(st.Unpaid)
+	for k := range st.Row {
+		sum += st.Row[k].net() + st.Row[k].gifts()
+	}
+	return sum
+}
+
+// taken is what the store knows this region's value to be, ΣP − ΣN.
+func (c *Config) taken(st *store) int {
+	sum := 0
+	for k := range st.Row {
+		sum += st.Row[k].net()
+	}
+	return sum
+}
+
+// told merges what the caller sent of the region's replicas into the row. The
+// reign's own entry is written by the store alone.
+func (c *Config) told(st *store, sent *entries) {
+	floor := 0
+	for k := range sent {
+		if k == int(st.Reign) {
+			continue
+		}
+		st.Row[k].merge(sent[k])
+		floor += sent[k].net() + sent[k].gifts()
+	}
+	if c.Mutant == ScalarFloor {
+		st.Floor = max(st.Floor, uint8(max(floor, 0)))
+	}
+}
+
+// write is a change of the reign's own entry.
+func (c *Config) write(st *store, change func(*entry)) entry {
+	own := &st.Row[st.Reign]
+	change(own)
+	own.Version++
+	if c.Mutant == SeparateDeltas {
+		own.BackVersion = own.Version
+	}
+	return *own
+}
+
+// decide is the script: it takes units of the quota, or gives them, or refuses.
+func (c *Config) decide(r int, st *store, cl *call) bool {
+	c.told(st, &cl.Told)
+	rights := c.share(r) + int(cl.Received) - c.spent(st)
+	units := int(cl.Units)
+	switch cl.Kind {
+	case callDecide, callLease:
+		if int(cl.Elsewhere)+c.taken(st)+units > c.Quota || rights < units {
+			return false
+		}
+		cl.Reply = c.write(st, func(e *entry) { e.Taken += cl.Units })
+	case callGive:
+		// Units is the target. What is given already is part of it.
+		old := st.Row[st.Reign].Given[cl.To]
+		given := min(cl.Units, old+uint8(max(rights, 0)))
+		if given <= old {
+			return false
+		}
+		cl.Reply = c.write(st, func(e *entry) { e.Given[cl.To] = given })
+		if c.Mutant == DeductAfterGiving {
+			st.Unpaid += given - old
+		}
+	}
+	return true
+}

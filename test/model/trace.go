@@ -1,0 +1,153 @@
+package model
+
+import "fmt"
+
+func regionName(r int) string { return string(rune('A' + r)) }
+
+func (e entry) String() string {
+	return fmt.Sprintf("v%d P=%d N=%d given=%v", e.Version, e.Taken, e.Back, e.Given)
+}
+
+// trace walks the path to the last state again and tells it. Nodes keep their
+// names although the canonical form moves them.
+func (c *Config) trace(paths []came) []string {
+	var steps []action
+	for i := uint32(len(paths) - 1); i != 0; i = paths[i].from {
+		steps = append(steps, paths[i].by)
+	}
+	s := c.start()
+	var names [maxRegions][maxNodes]uint8
+	for r := range names {
+		for n := range names[r] {
+			names[r][n] = uint8(n)
+		}
+	}
+	rename := func() {
+		moved := canonical(&s, c)
+		was := names
+		for r := range moved {
+			for n, to := range moved[r] {
+				names[r][to] = was[r][n]
+			}
+		}
+	}
+	rename()
+	var told []string
+	for i := len(steps) - 1; i >= 0; i-- {
+		line := c.tell(&s, steps[i], &names)
+		c.step(&s, steps[i])
+		told = append(told, fmt.Sprintf("%2d. %s", len(told)+1, line))
+		rename()
+	}
+	return told
+}
+
+// tell puts an action that is about to happen into words.
+func (c *Config) tell(s *State, a action, names *[maxRegions][maxNodes]uint8) string {
+	g := &s.Regions[a.Region]
+	nd := &g.Nodes[a.Node]
+	place := regionName(int(a.Region))
+	who := fmt.Sprintf("node %s%d", place, names[a.Region][a.Node]+1)
+	reign := func(k uint8) string { return fmt.Sprintf("reign %s.%d", place, k+1) }
+	peer := func() string {
+		if c.Nodes < 2 {
+			return "nobody"
+		}
+		return fmt.Sprintf("node %s%d", place, names[a.Region][1-a.Node]+1)
+	}
+	lost := func(l uint8) string {
+		if l == 1 {
+			return ", the reply is lost"
+		}
+		return ""
+	}
+	switch a.Kind {
+	case actIssue:
+		what := "sends a check of 1"
+		switch a.A {
+		case callLease:
+			what = fmt.Sprintf("asks for a lease of %d", a.B)
+		case callGive:
+			what = fmt.Sprintf("asks to give %s %d in all", regionName(int(a.C)), a.B)
+		}
+		if !c.Slow {
+			t := *s
+			c.step(&t, a)
+			if t.Regions[a.Region].Nodes[a.Node].Call.Kind == callNone {
+				what += "; refused"
+			} else {
+				what += "; the store applies it, " + t.Regions[a.Region].Nodes[a.Node].Call.Reply.String()
+			}
+		}
+		return fmt.Sprintf("%s %s under %s", who, what, reign(nd.Reign-1))
+	case actApply:
+		return fmt.Sprintf("the call of %s reaches the store", who)
+	case actReply:
+		late := ""
+		if nd.Call.Lost == 1 {
+			late = " late"
+		}
+		what := [...]string{"", "the check is allowed", "it holds the lease", "the gift is known"}[nd.Call.Kind]
+		return fmt.Sprintf("the reply reaches %s%s: %s", who, late, what)
+	case actLose:
+		return fmt.Sprintf("the reply to %s is lost", who)
+	case actAbandon:
+		return fmt.Sprintf("%s leaves its unresolved call as charged", who)
+	case actSettle:
+		return fmt.Sprintf("%s cancels its unresolved call by id%s", who, lost(a.A))
+	case actSpend:
+		return fmt.Sprintf("%s allows 1 from its lease", who)
+	case actReturn:
+		return fmt.Sprintf("%s stops using its lease of %d left", who, nd.Lease.Units)
+	case actReturned:
+		return fmt.Sprintf("%s returns the lease of %s under %s%s", who, reign(nd.Lease.Reign), reign(nd.Reign-1), lost(a.A))
+	case actForget:
+		return fmt.Sprintf("%s gives up returning its lease", who)
+	case actRefund:
+		again := "refunds"
+		if g.Ghost.Fresh[a.A] == 0 {
+			again = "refunds once more"
+		}
+		return fmt.Sprintf("a caller %s a receipt of %s at %s under %s%s", again, reign(a.A), who, reign(nd.Reign-1), lost(a.B))
+	case actNews:
+		return fmt.Sprintf("%s hears of %s from %s%s", who, reign(a.A), peer(), [...]string{"", ", its P only", ", its N only"}[a.C])
+	case actHear:
+		return fmt.Sprintf("%s hears of %s from another region", who, reign(a.A))
+	case actRead:
+		return fmt.Sprintf("%s reads its store's row", who)
+	case actSync:
+		return fmt.Sprintf("%s writes its rows to disk", who)
+	case actClaim:
+		return fmt.Sprintf("%s claims the store", who)
+	case actExchange:
+		if a.A == 1 || g.Nodes[1-a.Node].Up == 0 {
+			return fmt.Sprintf("%s exchanges; %s does not answer", who, peer())
+		}
+		return fmt.Sprintf("%s exchanges with %s", who, peer())
+	case actAdopt:
+		return fmt.Sprintf("%s takes up %s", who, reign(g.Stores[a.A].Reign))
+	case actOpen:
+		return fmt.Sprintf("%s opens a reign", who)
+	case actDeduct:
+		return fmt.Sprintf("the store of %s deducts what it gave", place)
+	case actCrash:
+		if a.A == 1 {
+			return who + " crashes and loses its disk"
+		}
+		return who + " crashes"
+	case actRestart:
+		return who + " restarts from its disk"
+	case actWipe:
+		return fmt.Sprintf("the store of %s loses all", place)
+	case actCopy:
+		return fmt.Sprintf("the replica of %s's store is up to date", place)
+	case actFailover:
+		if a.A == 1 {
+			return fmt.Sprintf("the copy of %s's store takes over, and the old one goes on", place)
+		}
+		return fmt.Sprintf("the copy of %s's store takes over", place)
+	case actDemote:
+		return fmt.Sprintf("the old store of %s stops", place)
+	}
+	return fmt.Sprintf("%+v", a)
+}
