@@ -32,9 +32,10 @@ type Table struct {
 	periods  interner[period]
 	replicas interner[Replica]
 	// regions numbers those that gifts go to: few, and kept for good.
-	regions []string
-	sweep   uint32 // the next slot DropEnded looks at
-	scratch []byte
+	regions     []string
+	generations generations
+	sweep       uint32 // the next slot DropEnded looks at
+	scratch     []byte
 }
 
 // slot is one row: its key and its packed entries in one allocation.
@@ -49,10 +50,11 @@ func (s *slot) entries() packed { return packed(s.data[s.keyLen:]) }
 // NewTable returns an empty table for at most maxRows rows.
 func NewTable(maxRows int) *Table {
 	return &Table{
-		maxRows:  maxRows,
-		index:    make(map[RowID]uint32),
-		periods:  newInterner[period](),
-		replicas: newInterner[Replica](),
+		maxRows:     maxRows,
+		index:       make(map[RowID]uint32),
+		generations: make(generations),
+		periods:     newInterner[period](),
+		replicas:    newInterner[Replica](),
 	}
 }
 
@@ -98,6 +100,7 @@ func (t *Table) insert(id RowID, name RowName, e Entry) (bool, error) {
 	t.scratch = appendPacked(t.scratch, t.replicas.acquire(e.Replica, ownReplica), e, t.region)
 	s.data = splice(nil, 0, 0, t.scratch)
 	t.index[id] = n
+	t.generations.add(name)
 	return true, nil
 }
 
@@ -212,8 +215,10 @@ func (t *Table) DropEnded(before int64, budget int, gone func(RowID)) int {
 }
 
 func (t *Table) drop(place uint32, s *slot) RowID {
-	id := t.nameInto(s, "").ID()
+	name := t.nameInto(s, "")
+	id := name.ID()
 	delete(t.index, id)
+	t.generations.drop(name)
 	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
 		t.replicas.release(e.replica)
 	}

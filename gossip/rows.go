@@ -129,6 +129,10 @@ func (c *Core) learnRegions(e crdt.Entry) bool {
 // reached.
 func (c *Core) HasRoom(id crdt.RowID) bool { return c.rows.HasRoom(id) }
 
+// Generation is the newest generation known of the row that has this ID in
+// generation 0.
+func (c *Core) Generation(first crdt.RowID) uint32 { return c.rows.Generation(first) }
+
 // Len is how many rows the core holds.
 func (c *Core) Len() int { return c.rows.Len() }
 

@@ -50,6 +50,14 @@ func (m *Mesh) HasRoom(id crdt.RowID) bool {
 	return m.core.HasRoom(id)
 }
 
+// Generation is the newest generation known of the row that has this ID in
+// generation 0.
+func (m *Mesh) Generation(first crdt.RowID) uint32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.core.Generation(first)
+}
+
 // View calls f with the row, if it is known, and says whether it is. f runs
 // under a lock that every check takes: it copies what it needs and returns, and
 // calls no method of the mesh.
