@@ -18,7 +18,7 @@ func TestGenerations(t *testing.T) {
 	if table.Len() != 3 {
 		t.Errorf("%d rows, want each generation's", table.Len())
 	}
-	for table.DropEnded(100, 1<<20) > 0 {
+	for table.DropEnded(100, 1<<20, func(RowID) {}) > 0 {
 	}
 	if table.Len() != 0 || table.Generation(first) != 0 {
 		t.Errorf("after its end %d rows are held, generation %d is known", table.Len(), table.Generation(first))
