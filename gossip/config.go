@@ -34,6 +34,8 @@ type Config struct {
 	Store string
 	// MaxRows bounds the quota rows held.
 	MaxRows int
+	// Watch keeps what changed for TakeChanged, which is then to be called.
+	Watch bool
 
 	// BindAddr is an IP address; BindPort 0 takes a free one. The port is used
 	// for TCP and UDP.
@@ -129,7 +131,7 @@ func (cfg *Config) validate() error {
 
 func (cfg *Config) core() *Core {
 	return NewCore(CoreConfig{
-		Node: cfg.Node, Region: cfg.Region, Regions: cfg.Regions, MaxRows: cfg.MaxRows,
+		Node: cfg.Node, Region: cfg.Region, Regions: cfg.Regions, MaxRows: cfg.MaxRows, Watch: cfg.Watch,
 		Rand:    rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 		NowUnix: cfg.Now().Unix(),
 	})

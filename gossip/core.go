@@ -17,6 +17,8 @@ type CoreConfig struct {
 	Regions []string
 	// MaxRows bounds the rows held.
 	MaxRows int
+	// Watch keeps what changed for TakeChanged.
+	Watch bool
 	// Rand chooses peers and numbers; the core is its only user.
 	Rand *rand.Rand
 	// NowUnix is the time of day in Unix seconds until the first Tick.
@@ -73,7 +75,7 @@ func NewCore(cfg CoreConfig) *Core {
 		rand: cfg.Rand, process: uint64(cfg.Rand.Uint32()|1) << 32,
 		nowUnix: cfg.NowUnix,
 		rows:    crdt.NewTable(cfg.MaxRows),
-		news:    news{changes: newChanges()}, unsaved: newChanges(), withheld: newWithheld(),
+		news:    news{changes: newChanges()}, unsaved: newChanges(), watch: cfg.Watch, watched: newChanges(), withheld: newWithheld(),
 		again:   make(map[string]*news),
 		regions: newRegions(cfg.Region, cfg.Regions),
 		byName:  make(map[string]*peer),

@@ -66,6 +66,9 @@ func (c *Core) mergeRow(row *inboundRow, from string) {
 func (c *Core) note(id crdt.RowID, r crdt.Replica) {
 	c.news.add(id, r)
 	c.unsaved.add(id, r)
+	if c.watch {
+		c.watched.add(id, r)
+	}
 }
 
 // accepts says whether a row's period may be counted now: late entries count
