@@ -38,6 +38,8 @@ type Core struct {
 	news     news             // to be told to one node of every region
 	again    map[string]*news // to be told to another node of a region
 	unsaved  changes          // to be persisted
+	watch    bool
+	watched  changes // to be looked at, see TakeChanged
 	withheld withheld
 	changed  uint64
 	regions  regions
