@@ -15,8 +15,14 @@ import (
 // plainLedger knows nothing and names every row alike.
 type plainLedger struct{}
 
-func (plainLedger) View(take *store.QuotaTake) bool { take.ID[0] = 1; return true }
-func (plainLedger) Record(*store.QuotaTake)         {}
+func (plainLedger) View(q *store.QuotaRow) bool {
+	q.ID[0], q.Allotted = 1, q.Total
+	return true
+}
+func (plainLedger) Mark(*store.QuotaRow) bool                { return false }
+func (plainLedger) Record(*store.QuotaRow) bool              { return true }
+func (plainLedger) Refused(*store.QuotaRow, bool)            {}
+func (plainLedger) RightsWait(*store.QuotaRow) time.Duration { return 0 }
 
 // TestACheckDoesNotAllocate counts what the engine and the embedded store
 // allocate; a pool may be emptied by the collector, so it is not quite zero.

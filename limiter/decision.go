@@ -68,12 +68,15 @@ const (
 	ReasonCostExceedsLimit
 	ReasonStoreUnavailable
 	ReasonCapacity
+	// ReasonQuotaRightsExhausted: enough of the quota is left, but this region
+	// may not let it through by itself until another gives it rights.
+	ReasonQuotaRightsExhausted
 )
 
 // Reasons are all of them, for whoever must count each.
-var Reasons = [...]Reason{ReasonLimitExceeded, ReasonQuotaExhausted, ReasonCostExceedsLimit, ReasonStoreUnavailable, ReasonCapacity}
+var Reasons = [...]Reason{ReasonLimitExceeded, ReasonQuotaExhausted, ReasonCostExceedsLimit, ReasonStoreUnavailable, ReasonCapacity, ReasonQuotaRightsExhausted}
 
-var reasonNames = [...]string{"", "limit_exceeded", "quota_exhausted", "cost_exceeds_limit", "store_unavailable", "capacity"}
+var reasonNames = [...]string{"", "limit_exceeded", "quota_exhausted", "cost_exceeds_limit", "store_unavailable", "capacity", "quota_rights_exhausted"}
 
 func (r Reason) String() string { return reasonNames[r] }
 

@@ -2,10 +2,14 @@ package limiter
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"weir/limiter/quota"
 	"weir/limiter/rule"
 	"weir/limiter/store"
 )
@@ -19,13 +23,18 @@ type Engine struct {
 	rules  atomic.Pointer[rule.Set]
 	plans  sync.Pool
 	full   atomic.Uint64
+
+	// Requests are named by this process and a number.
+	process     uint64
+	requests    atomic.Uint64
+	disbelieved atomic.Uint64
 }
 
 // NewEngine returns an engine that decides by the rules, in the store, knowing
 // of the world what the ledger knows. It owns neither. The clock is used only
 // to name a quota's period; the store's clock decides.
 func NewEngine(rules *rule.Set, s store.Store, l Ledger, now func() time.Time) *Engine {
-	e := &Engine{store: s, ledger: l, now: now}
+	e := &Engine{store: s, ledger: l, now: now, process: rand.Uint64()}
 	e.plans.New = func() any {
 		p := new(plan)
 		p.alone[0] = p
@@ -37,6 +46,19 @@ func NewEngine(rules *rule.Set, s store.Store, l Ledger, now func() time.Time) *
 
 // Rules returns the rules in force.
 func (e *Engine) Rules() *rule.Set { return e.rules.Load() }
+
+// Disbelieved counts the answers of the store that came after an exchange with
+// other nodes had begun, and were taken for lost.
+func (e *Engine) Disbelieved() uint64 { return e.disbelieved.Load() }
+
+// name names a call that charges quotas. Asked again it is another call.
+func (e *Engine) name(c *store.Call) {
+	if len(c.Quotas) == 0 {
+		return
+	}
+	binary.BigEndian.PutUint64(c.Request[:8], e.process)
+	binary.BigEndian.PutUint64(c.Request[8:], e.requests.Add(1))
+}
 
 // Full counts the limits of checks that met a store which holds as many keys as
 // it may: buckets let through uncounted, quotas denied.
@@ -146,6 +168,7 @@ func (e *Engine) ask(ctx context.Context, plans []*plan) {
 			continue
 		}
 		p.view(e.store, e.ledger)
+		e.name(&p.call)
 		calls = append(calls, &p.call)
 	}
 	plans[0].calls = calls
@@ -156,23 +179,41 @@ func (e *Engine) ask(ctx context.Context, plans []*plan) {
 	for _, p := range plans {
 		if p.asked() && p.decided() {
 			p.refuse()
-			e.record(&p.call)
+			e.record(p)
 		}
 	}
 }
 
-// record takes in what the store answered.
-func (e *Engine) record(c *store.Call) {
+// record takes in what the store answered. An answer that may not be believed is
+// none: the store takes back what it charged.
+func (e *Engine) record(p *plan) {
+	c := &p.call
 	for i := range c.Buckets {
 		if c.Buckets[i].Full {
 			e.full.Add(1)
 		}
 	}
+	believed := true
 	for i := range c.Quotas {
-		if c.Quotas[i].Full {
+		t := &c.Quotas[i]
+		if t.Full {
 			e.full.Add(1)
 			continue
 		}
-		e.ledger.Record(&c.Quotas[i])
+		believed = e.ledger.Record(&t.QuotaRow) && believed
+		lacks := t.Outcome == quota.NoRights
+		e.ledger.Refused(&t.QuotaRow, lacks)
+		if lacks {
+			p.rightsWait = max(p.rightsWait, e.ledger.RightsWait(&t.QuotaRow))
+		}
+	}
+	if !believed {
+		e.store.Cancel(c)
+		c.Fail(errNotBelieved)
+		e.disbelieved.Add(1)
 	}
 }
+
+// errNotBelieved: an exchange of the region's nodes came between a call and its
+// answer.
+var errNotBelieved = fmt.Errorf("%w: its nodes were agreeing on a new reign", store.ErrUnavailable)

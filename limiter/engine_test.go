@@ -34,16 +34,33 @@ type bench struct {
 type recorder struct {
 	elsewhere int64
 	full      bool
-	recorded  []store.QuotaTake
+	recorded  []store.QuotaRow
+	// allotted bounds the region's rights where it is not 0.
+	allotted int64
+	marks    bool
+	refused  []bool
+	// disbelieve takes so many answers for lost.
+	disbelieve int
 }
 
-func (r *recorder) View(take *store.QuotaTake) bool {
+func (r *recorder) View(take *store.QuotaRow) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%v", take.Row))
 	take.ID = store.ID(sum[:16])
-	take.Elsewhere = r.elsewhere
+	take.Elsewhere, take.Allotted = r.elsewhere, take.Total
+	if r.allotted > 0 {
+		take.Allotted = r.allotted
+	}
 	return !r.full
 }
-func (r *recorder) Record(take *store.QuotaTake) { r.recorded = append(r.recorded, *take) }
+
+func (r *recorder) Record(take *store.QuotaRow) bool {
+	r.recorded = append(r.recorded, *take)
+	r.disbelieve--
+	return r.disbelieve < 0
+}
+func (r *recorder) Mark(*store.QuotaRow) bool                { return r.marks }
+func (r *recorder) Refused(_ *store.QuotaRow, refused bool)  { r.refused = append(r.refused, refused) }
+func (r *recorder) RightsWait(*store.QuotaRow) time.Duration { return 300 * time.Millisecond }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()

@@ -3,6 +3,7 @@ package limiter
 import (
 	"time"
 
+	"weir/limiter/quota"
 	"weir/limiter/rule"
 	"weir/limiter/store"
 )
@@ -17,7 +18,9 @@ type plan struct {
 	parts []part
 	// refused are the quotas that the node cannot count: the call only looks.
 	refused []int
-	ends    []int // parts[ends[i-1]:ends[i]] belong to request i
+	// rightsWait is how long to wait for rights, of the quotas that lack them.
+	rightsWait time.Duration
+	ends       []int // parts[ends[i-1]:ends[i]] belong to request i
 
 	alone   [1]*plan      // the plan itself, as the engine decides lists of plans
 	calls   []*store.Call // room for the engine
@@ -37,8 +40,8 @@ type part struct {
 func (p *plan) reset(rules *rule.Set, now time.Time) {
 	p.rules, p.began, p.now = rules, now, now
 	p.call.Buckets, p.call.Quotas = p.call.Buckets[:0], p.call.Quotas[:0]
-	p.call.Status, p.call.Err = store.Failed, nil
-	p.parts, p.ends, p.refused = p.parts[:0], p.ends[:0], p.refused[:0]
+	p.call.Status, p.call.Err, p.call.Request = store.Failed, nil, quota.RequestID{}
+	p.parts, p.ends, p.refused, p.rightsWait = p.parts[:0], p.ends[:0], p.refused[:0], 0
 }
 
 // forget drops what would keep a request's strings alive in the pool.
@@ -98,12 +101,13 @@ func (p *plan) quota(r *rule.Rule, l *rule.Limit, key string, tag uint16, cost i
 	row := store.RowName{Rule: r.Name, Key: key}
 	row.Start, row.End = l.Quota.Period(p.now)
 	for n := range p.call.Quotas {
-		if t := &p.call.Quotas[n]; t.Row == row {
+		if t := &p.call.Quotas[n]; t.Row.Rule == row.Rule && t.Row.Key == row.Key {
 			t.Cost += cost
 			return n
 		}
 	}
-	p.call.Quotas = append(p.call.Quotas, store.QuotaTake{Row: row, Tag: tag, Limit: l.Quota.Limit, Cost: cost})
+	p.call.Quotas = append(p.call.Quotas, store.QuotaTake{Cost: cost,
+		QuotaRow: store.QuotaRow{Row: row, Tag: tag, Limit: l.Quota.Limit, Total: rights(l.Quota)}})
 	return len(p.call.Quotas) - 1
 }
 
@@ -114,9 +118,10 @@ func (p *plan) view(s store.Store, l Ledger) {
 	for i := range p.call.Quotas {
 		take := &p.call.Quotas[i]
 		take.Reign = s.Reign(take.Tag)
-		if !l.View(take) {
+		if !l.View(&take.QuotaRow) {
 			p.refused = append(p.refused, i)
 		}
+		take.Mark = l.Mark(&take.QuotaRow)
 	}
 	if len(p.refused) == 0 {
 		return
@@ -134,7 +139,7 @@ func (p *plan) view(s store.Store, l Ledger) {
 func (p *plan) refuse() {
 	for _, i := range p.refused {
 		take := &p.call.Quotas[i]
-		take.Fits, take.Full = false, true
+		take.Outcome, take.Full = quota.Exhausted, true
 		p.call.Status = store.Denied
 	}
 }
@@ -232,15 +237,17 @@ func (p *plan) quotaStatus(s *Status, part *part, failed bool) {
 	if failed {
 		return
 	}
-	s.Fits = t.Fits
+	s.Fits = t.Outcome == quota.Fits
 	s.Remaining = max(0, t.Limit-t.Elsewhere-t.RegionNet)
 	s.UntilReset = time.Duration(max(0, t.Row.End*1e6-p.call.NowUs)) * time.Microsecond
 	switch {
-	case t.Fits:
+	case s.Fits:
 	case t.Full:
 		s.Reason, s.RetryAfter = ReasonCapacity, unavailableRetry
 	case t.Cost > t.Limit:
 		s.Reason = ReasonCostExceedsLimit
+	case t.Outcome == quota.NoRights:
+		s.Reason, s.RetryAfter = ReasonQuotaRightsExhausted, min(p.rightsWait, s.UntilReset)
 	default:
 		s.Reason, s.RetryAfter = ReasonQuotaExhausted, s.UntilReset
 	}
@@ -248,3 +255,11 @@ func (p *plan) quotaStatus(s *Status, part *part, failed bool) {
 
 // seconds rounds an instant in microseconds up to Unix seconds.
 func seconds(us int64) int64 { return (us + 999_999) / 1_000_000 }
+
+// rights is what all regions together may let through of a quota.
+func rights(q *rule.Quota) int64 {
+	if q.Overshoot.Unbounded {
+		return quota.Unbounded
+	}
+	return min(q.Overshoot.Total(q.Limit), quota.Unbounded-1)
+}

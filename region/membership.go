@@ -9,6 +9,7 @@ import (
 
 	"weir/crdt"
 	"weir/gossip"
+	"weir/region/ledger"
 )
 
 // ReadKeyring reads the keys that encrypt gossip, one base64 key a line, the
@@ -60,7 +61,11 @@ func (n *Node) openMesh(ctx context.Context) error {
 	}
 	n.log.Info("rows loaded from the snapshot", "rows", saved)
 	n.regions = newRegionStates(cfg.Region, cfg.RegionNames(), mesh)
-	n.ledger = newLedger(cfg.Region, mesh)
+	splits, err := cfg.Splits()
+	if err != nil {
+		return fmt.Errorf("regions: %w", err)
+	}
+	n.ledger = ledger.New(cfg.Region, mesh, splits, bootClock())
 	return nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"weir/limiter/store"
 	"weir/region/api"
 	"weir/region/config"
+	"weir/region/ledger"
 	"weir/region/quotas"
 	"weir/region/telemetry"
 )
@@ -45,7 +46,7 @@ type Node struct {
 
 	mesh      *gossip.Mesh
 	store     store.Store
-	ledger    *ledger
+	ledger    *ledger.Ledger
 	engine    *limiter.Engine
 	gate      *api.Gate
 	health    *health.Server

@@ -6,12 +6,12 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/crdt"
 	"weir/gossip"
 	"weir/limiter/store"
-	wirev1 "weir/proto/wire/v1"
 	"weir/region/snapshot"
 )
 
@@ -27,6 +27,8 @@ type persister struct {
 	// past is what earlier files of this path counted, before they were found
 	// damaged.
 	past snapshot.Stats
+
+	failing atomic.Bool // whether the last save failed
 
 	saving sync.Mutex // held while rows are written or the file is replaced
 }
@@ -77,8 +79,10 @@ func (p *persister) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-p.mesh.GiftsToSave(): // others wait for them
 		}
 		err := p.save(ctx)
+		p.failing.Store(err != nil)
 		if err != nil && !failing && ctx.Err() == nil {
 			p.log.Error("snapshot failed; it is tried again every interval and decisions go on", "err", err)
 		}
@@ -141,6 +145,7 @@ func (p *persister) saveTo(ctx context.Context, file *snapshot.File) error {
 			}
 			return err
 		}
+		p.mesh.MarkDurable(rows)
 		if len(rows) < saveChunk {
 			break
 		}
@@ -149,33 +154,3 @@ func (p *persister) saveTo(ctx context.Context, file *snapshot.File) error {
 	return err
 }
 
-func wireRows(rows []*crdt.Row) []*wirev1.Row {
-	out := make([]*wirev1.Row, len(rows))
-	for i, row := range rows {
-		name := row.Name()
-		w := &wirev1.Row{Rule: name.Rule, Key: name.Key, StartUnixSeconds: name.Start,
-			EndUnixSeconds: name.End, Generation: name.Generation}
-		for _, e := range row.Entries() {
-			w.Entries = append(w.Entries, &wirev1.Entry{RegionName: e.Replica.Region, Replica: e.Replica.Nonce,
-				Version: e.Version, Taken: uint64(e.Taken), Returned: uint64(e.Returned)})
-		}
-		out[i] = w
-	}
-	return out
-}
-
-// restore hands every row of the snapshot to add.
-func (p *persister) restore(ctx context.Context, add func(*crdt.Row)) (rows int, err error) {
-	return p.current().Load(ctx, func(rows []*wirev1.Row) error {
-		for _, w := range rows {
-			row := crdt.NewRow(crdt.RowName{Rule: w.Rule, Key: w.Key, Start: w.StartUnixSeconds,
-				End: w.EndUnixSeconds, Generation: w.Generation})
-			for _, e := range w.Entries {
-				row.Merge(crdt.Entry{Replica: crdt.Replica{Region: e.RegionName, Nonce: e.Replica},
-					Version: e.Version, Taken: int64(e.Taken), Returned: int64(e.Returned)})
-			}
-			add(row)
-		}
-		return nil
-	})
-}

@@ -147,7 +147,7 @@ func (n *Node) reconcileAfter(ctx context.Context, last pass) pass {
 			return last
 		}
 	}
-	n.ledger.dropEnded(time.Now().Add(-store.RowGrace).Unix())
+	n.ledger.DropEnded(time.Now().Add(-store.RowGrace).Unix())
 	return pass{time.Now(), now}
 }
 

@@ -91,6 +91,9 @@ type QuotaRow struct {
 
 	// Limit is the quota in units.
 	Limit int64
+	// Total is the rights of all regions together, ⌊Q + ε⌋, or quota.Unbounded:
+	// what the caller makes Allotted of. Stores leave it alone.
+	Total int64
 	// Elsewhere is the net sum of what this node knows other regions took.
 	Elsewhere int64
 	// Allotted is what the region was ever allotted of the quota's rights: its

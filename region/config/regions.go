@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"weir/crdt"
 )
 
 const (
@@ -69,4 +71,22 @@ func getJoin(c *Config) (out []item) {
 		out = append(out, item{text: addr})
 	}
 	return out
+}
+
+// Splits is the first split: the regions and their weights. A node of a single
+// region that lists none has all rights.
+func (c *Config) Splits() (crdt.Splits, error) {
+	weights := make([]crdt.Weight, 0, len(c.Regions))
+	for _, r := range c.Regions {
+		weights = append(weights, crdt.Weight{Region: r.Name, Weight: uint32(r.Weight)})
+	}
+	if len(weights) == 0 {
+		weights = append(weights, crdt.Weight{Region: c.Region, Weight: 1})
+	}
+	var splits crdt.Splits
+	split, err := crdt.NewSplit(1, weights)
+	if err == nil {
+		splits.Add(split)
+	}
+	return splits, err
 }

@@ -1,4 +1,4 @@
-package region
+package ledger
 
 import (
 	"log/slog"
@@ -8,10 +8,11 @@ import (
 
 	"weir/crdt"
 	"weir/gossip"
+	"weir/limiter/quota"
 	"weir/limiter/store"
 )
 
-func newTestLedger(t *testing.T, maxRows int) *ledger {
+func newTestLedger(t *testing.T, maxRows int) *Ledger {
 	t.Helper()
 	mesh, err := gossip.Open(gossip.Config{Node: "eu-1", Region: "eu", Regions: []string{"eu", "us"}, Store: "redis",
 		MaxRows: maxRows, BindAddr: "127.0.0.1", Logger: slog.New(slog.DiscardHandler)})
@@ -23,26 +24,32 @@ func newTestLedger(t *testing.T, maxRows int) *ledger {
 			t.Error(err)
 		}
 	})
-	return newLedger("eu", mesh)
+	split, err := crdt.NewSplit(1, []crdt.Weight{{Region: "eu", Weight: 1}, {Region: "us", Weight: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var splits crdt.Splits
+	splits.Add(split)
+	return New("eu", mesh, splits, func() time.Duration { return 0 })
 }
 
 // quotaTake is a take of today's quota of a key, as the engine makes it in a
 // reign.
-func quotaTake(key string, reign store.Reign) *store.QuotaTake {
+func quotaTake(key string, reign store.Reign) *store.QuotaRow {
 	start := time.Now().Unix() / 86400 * 86400
-	return &store.QuotaTake{Row: store.RowName{Rule: "daily", Key: key, Start: start, End: start + 86400}, Reign: reign}
+	return &store.QuotaRow{Row: store.RowName{Rule: "daily", Key: key, Start: start, End: start + 86400}, Reign: reign}
 }
 
 // answer is what a store in the take's reign says after the take.
-func answer(take *store.QuotaTake, version uint64, taken int64) *store.QuotaTake {
-	take.ID = store.ID(rowName(take.Row).ID()) // as View names it
-	take.Entry = store.Entry{Reign: take.Reign, Version: version, Taken: taken}
+func answer(take *store.QuotaRow, version uint64, taken int64) *store.QuotaRow {
+	take.ID = store.ID(RowName(take.Row).ID()) // as View names it
+	take.Entry = store.Entry{Reign: take.Reign, Count: quota.Count{Version: version, Taken: taken}}
 	return take
 }
 
 // view returns the earlier entries that a call in a reign is to send, as the
 // sum of their versions.
-func view(t *testing.T, l *ledger, reign store.Reign) uint64 {
+func view(t *testing.T, l *Ledger, reign store.Reign) uint64 {
 	t.Helper()
 	take := quotaTake("k", reign)
 	if !l.View(take) {
@@ -69,7 +76,7 @@ func TestEarlierReignsAreSentUntilConfirmed(t *testing.T) {
 		t.Errorf("sent again after it was confirmed: %d", got)
 	}
 	// Another node had counted more in the first reign, and is heard late.
-	l.mesh.Record(rowName(second.Row), crdt.Entry{Replica: crdt.Replica{Region: "eu", Nonce: 1}, Version: 7, Taken: 7})
+	record(l, RowName(second.Row), crdt.Entry{Replica: crdt.Replica{Region: "eu", Nonce: 1}, Version: 7, Taken: 7})
 	if got := view(t, l, 2); got != 7 {
 		t.Errorf("versions sent: %d, want 7", got)
 	}
@@ -85,7 +92,7 @@ func TestEarlierReignsAreSentUntilConfirmed(t *testing.T) {
 func TestElsewhereIsWhatOthersTook(t *testing.T) {
 	l := newTestLedger(t, 10)
 	take := quotaTake("k", 1)
-	l.mesh.Record(rowName(take.Row), crdt.Entry{Replica: crdt.Replica{Region: "us", Nonce: 9}, Version: 3, Taken: 8, Returned: 1})
+	record(l, RowName(take.Row), crdt.Entry{Replica: crdt.Replica{Region: "us", Nonce: 9}, Version: 3, Taken: 8, Returned: 1})
 	l.Record(answer(take, 4, 4))
 	if l.View(take); take.Elsewhere != 7 {
 		t.Errorf("elsewhere: %d, want 7", take.Elsewhere)
@@ -97,7 +104,7 @@ func TestARowHasOneName(t *testing.T) {
 	l := newTestLedger(t, 10)
 	take := quotaTake("k", 1)
 	l.View(take)
-	if take.ID != store.ID(rowName(take.Row).ID()) {
+	if take.ID != store.ID(RowName(take.Row).ID()) {
 		t.Errorf("the store's name is %x", take.ID)
 	}
 }
@@ -124,7 +131,7 @@ func TestWhatCannotBeReplicatedHasNoRoom(t *testing.T) {
 
 func TestReconcileTakesInWhatTheStoreHolds(t *testing.T) {
 	l := newTestLedger(t, 10)
-	row := store.Row{Name: quotaTake("k", 1).Row, Entries: []store.Entry{{Reign: 1, Version: 2, Taken: 2}, {Reign: 2, Version: 1, Taken: 1}}}
+	row := store.Row{Name: quotaTake("k", 1).Row, Entries: []store.Entry{{Reign: 1, Count: quota.Count{Version: 2, Taken: 2}}, {Reign: 2, Count: quota.Count{Version: 1, Taken: 1}}}}
 	if news := l.Reconcile([]store.Row{row}); news != 2 {
 		t.Errorf("news: %d, want 2", news)
 	}
@@ -139,11 +146,15 @@ func TestConfirmationsEndWithTheirPeriod(t *testing.T) {
 	take := quotaTake("k", 2)
 	l.View(take)
 	l.Record(answer(take, 1, 1))
-	l.dropEnded(take.Row.End)
-	if len(l.confirmed) != 1 {
-		t.Fatalf("%d confirmations, want 1", len(l.confirmed))
+	l.DropEnded(take.Row.End)
+	if len(l.confirmed.rows) != 1 {
+		t.Fatalf("%d confirmations, want 1", len(l.confirmed.rows))
 	}
-	if l.dropEnded(take.Row.End + 1); len(l.confirmed) != 0 {
-		t.Errorf("%d confirmations after the period", len(l.confirmed))
+	if l.DropEnded(take.Row.End + 1); len(l.confirmed.rows) != 0 {
+		t.Errorf("%d confirmations after the period", len(l.confirmed.rows))
 	}
+}
+
+func record(l *Ledger, name crdt.RowName, e crdt.Entry) {
+	_, _ = l.rows.RecordRow(name.ID(), name, e) // the tests look at what follows
 }

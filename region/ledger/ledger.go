@@ -1,0 +1,159 @@
+package ledger
+
+import (
+	"time"
+
+	"weir/crdt"
+	"weir/gossip"
+	"weir/limiter/quota"
+	"weir/limiter/store"
+)
+
+// Rows are the replicated rows as this node knows them: a gossip.Mesh, or in
+// the simulator its core.
+type Rows interface {
+	// View calls f with the row, if it is known, and says whether it is.
+	View(id crdt.RowID, f func(*crdt.Row)) bool
+	HasRoom(id crdt.RowID) bool
+	// Generation is the newest generation known of the row that has this ID in
+	// generation 0.
+	Generation(first crdt.RowID) uint32
+	// Epoch grows whenever this node begins or answers an exchange.
+	Epoch() uint64
+	// RecordAt takes in what the store replied to a call made at an epoch, and
+	// says whether the reply may be believed.
+	RecordAt(epoch uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (believed bool, err error)
+	// RecordRow takes in an entry of this region and says whether it was new.
+	RecordRow(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error)
+	// Heard is the age of the newest state heard of each region.
+	Heard() []gossip.RegionAge
+}
+
+// Ledger implements limiter.Ledger. Its methods may be called from any
+// goroutine, as far as those of its rows may.
+type Ledger struct {
+	region    string
+	rows      Rows
+	shares    shares
+	confirmed confirmed
+	refusals  refusals
+}
+
+// New returns a ledger of one region's node. splits says how rights are shared
+// out; now reads a monotonic clock.
+func New(region string, rows Rows, splits crdt.Splits, now func() time.Duration) *Ledger {
+	return &Ledger{region: region, rows: rows, shares: newShares(region, splits),
+		confirmed: newConfirmed(), refusals: newRefusals(now)}
+}
+
+// View implements limiter.Ledger. A row has one name: what the store keeps it
+// under is what nodes know it by.
+func (l *Ledger) View(q *store.QuotaRow) bool {
+	q.Epoch = l.rows.Epoch() // before the rows are looked at
+	name, id := l.name(q)
+	q.ID, q.Elsewhere, q.Earlier = store.ID(id), 0, q.Earlier[:0]
+	if name.Validate() != nil {
+		return false
+	}
+	received := int64(0)
+	known := l.rows.View(id, func(row *crdt.Row) {
+		q.Elsewhere = row.Elsewhere(l.region)
+		received = row.Received(l.region)
+		var few [4]crdt.Entry // usually none
+		for _, e := range row.Earlier(few[:0], l.region, uint64(q.Reign)) {
+			q.Earlier = append(q.Earlier, entryOf(e))
+		}
+	})
+	if !known && !l.rows.HasRoom(id) {
+		return false
+	}
+	q.Allotted = l.allotted(q, received)
+	if len(q.Earlier) > 0 && l.confirmed.has(id, q) {
+		q.Earlier = q.Earlier[:0]
+	}
+	return true
+}
+
+// name is the row's name in its newest generation, and its ID.
+func (l *Ledger) name(q *store.QuotaRow) (crdt.RowName, crdt.RowID) {
+	q.Row.Generation = 0
+	name := RowName(q.Row)
+	id := name.ID()
+	if g := l.rows.Generation(id); g > 0 {
+		q.Row.Generation, name.Generation = g, g
+		id = name.ID()
+	}
+	return name, id
+}
+
+// allotted is what the region was ever allotted of a row's rights, as far as is
+// known.
+func (l *Ledger) allotted(q *store.QuotaRow, received int64) int64 {
+	if q.Total >= quota.Unbounded {
+		return quota.Unbounded
+	}
+	return min(l.Share(l.region, q.Row.Start, q.Total)+received, quota.MaxUnits-1)
+}
+
+// Share is what a region may use of total rights in a period that begins at a
+// Unix second, without gifts.
+func (l *Ledger) Share(region string, start, total int64) int64 {
+	return l.shares.of(region, start, total)
+}
+
+// Mark says whether a refusal of the row for want of rights is to be noted again.
+func (l *Ledger) Mark(q *store.QuotaRow) bool { return l.refusals.due(crdt.RowID(q.ID)) }
+
+// Record implements limiter.Ledger. View has named the row. What is refused,
+// because room went meanwhile or the period ended, is counted with the rows.
+func (l *Ledger) Record(q *store.QuotaRow) (believed bool) {
+	id := crdt.RowID(q.ID)
+	if q.Entry.Version > 0 {
+		believed, _ = l.rows.RecordAt(q.Epoch, id, RowName(q.Row), l.entry(q.Entry)) // see above
+	} else {
+		believed = l.rows.Epoch() == q.Epoch
+	}
+	if len(q.Earlier) > 0 {
+		l.confirmed.note(id, q)
+	}
+	return believed
+}
+
+// Refused notes whether the row was last refused for want of rights.
+func (l *Ledger) Refused(q *store.QuotaRow, refused bool) { l.refusals.note(crdt.RowID(q.ID), refused) }
+
+// Reconcile takes in rows as the store holds them: what nodes now gone had
+// counted and not told.
+func (l *Ledger) Reconcile(rows []store.Row) (news int) {
+	for _, row := range rows {
+		name := RowName(row.Name)
+		id := name.ID()
+		for _, e := range row.Entries {
+			if changed, _ := l.rows.RecordRow(id, name, l.entry(e)); changed { // what is refused, is counted there
+				news++
+			}
+		}
+	}
+	return news
+}
+
+// DropEnded forgets what was confirmed of periods that ended before a Unix
+// second.
+func (l *Ledger) DropEnded(before int64) { l.confirmed.dropEnded(before) }
+
+func (l *Ledger) entry(e store.Entry) crdt.Entry {
+	return crdt.Entry{Replica: crdt.Replica{Region: l.region, Nonce: uint64(e.Reign)},
+		Version: e.Version, Taken: e.Taken, Returned: e.Returned,
+		Granted: e.Granted, Unmet: e.Unmet, Gifts: e.Gifts}
+}
+
+func entryOf(e crdt.Entry) store.Entry {
+	return store.Entry{Reign: store.Reign(e.Replica.Nonce), Count: quota.Count{
+		Version: e.Version, Taken: e.Taken, Returned: e.Returned,
+		Granted: e.Granted, Unmet: e.Unmet, Gifts: e.Gifts}}
+}
+
+// RowName is how nodes know a row.
+func RowName(n store.RowName) crdt.RowName {
+	return crdt.RowName{Rule: n.Rule, Key: n.Key, Start: n.Start, End: n.End, Generation: n.Generation}
+}
