@@ -39,8 +39,9 @@ const (
 	actSend     // an entry sets out: A region, B reign, C=1 to other regions
 	actDeliver  // Node hears message A
 	actDrop     // message A is dropped
-	actDirect   // Node of Region hears entry B of region A/… from a node elsewhere, at once
-	actAck      // the region acknowledges the next split
+	actDirect   // Node hears entry B of region A from node C (of all nodes) at once
+	actAck      // the region acknowledges the next split; A=1: the reply is lost
+	actAckSync  // the node writes its region's acknowledgement to disk
 	actAckHear  // the node hears what node B of region A knows of acknowledgements
 	actBegin
 	actEnd
@@ -62,8 +63,11 @@ func (c *Config) successors(s *State, try func(action)) {
 			c.leaseActions(s, at, try)
 			c.reignActions(s, at, try)
 			c.knowledgeActions(s, at, try)
+			c.gossipActions(s, at, try)
+			c.splitActions(s, at, try)
 		}
 	}
+	c.worldActions(s, try)
 }
 
 // ruled is the copy of region r's store in which the reign lives, or nil.
@@ -90,7 +94,7 @@ func (c *Config) callActions(s *State, at action, try func(action)) {
 	}
 	switch {
 	case cl.Kind == callNone:
-		if nd.Reign == 0 || g.ruled(nd.Reign-1) == nil {
+		if nd.Reign == 0 || g.ruled(nd.Reign-1) == nil || c.NextSplit != nil && s.Begun&(1<<at.Region) == 0 {
 			return
 		}
 		if s.Left.Decides > 0 {
@@ -101,9 +105,12 @@ func (c *Config) callActions(s *State, at action, try func(action)) {
 		}
 		if s.Left.Gives > 0 {
 			for to := range c.Regions {
-				if to != int(at.Region) {
-					with(actIssue, callGive, nd.Memory[at.Region][nd.Reign-1].Given[to]+1, uint8(to))
+				if to == int(at.Region) {
+					continue
 				}
+				given := nd.Memory[at.Region][nd.Reign-1].Given[to]
+				with(actIssue, callGive, given+1, uint8(to))
+				with(actIssue, callGive, given+2, uint8(to))
 			}
 		}
 	case cl.Stage == callSent && cl.Cancelled == 0:

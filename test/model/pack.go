@@ -21,6 +21,11 @@ func nodeView(n *node) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(n)), int(unsafe.Sizeof(node{})))
 }
 
+//nolint:gosec // as above
+func messageView(m *message) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(m)), int(unsafe.Sizeof(message{})))
+}
+
 // pack appends the packed form of s to to.
 func pack(to []byte, s *State) []byte {
 	view := stateView(s)

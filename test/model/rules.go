@@ -45,8 +45,8 @@ type Config struct {
 	Slow bool
 	// History keeps what every replica was at every version.
 	History bool
-	// NextSplit, when given, is the split the regions may acknowledge; the
-	// period begins at some point on the path.
+	// NextSplit, when given, is the split the regions may acknowledge, in units;
+	// the period begins in each region at some point on the path.
 	NextSplit []int
 	// Period lets the period end, and rows be dropped.
 	Period bool
@@ -69,8 +69,42 @@ func (c *Config) even(r int) int {
 	return share
 }
 
-// share is what a region starts from, as the caller names it.
-func (c *Config) share(r int) int { return c.even(r) }
+// What a region has acknowledged of the next split: the instant it named lies
+// before the period, or after its beginning.
+const (
+	ackNone = iota
+	ackBefore
+	ackAfter
+)
+
+// share is what region r may start from by the acknowledgements a caller knows.
+// Its own counts for more than caution only when the caller has fsynced it: a
+// region that used the next split and then forgot its acknowledgement would name
+// a later instant, and the others would return to the old split.
+func (c *Config) share(r int, cl *call) int {
+	old, acks := c.even(r), &cl.Acks
+	if c.NextSplit == nil || acks[r] == ackNone {
+		return old
+	}
+	next := c.NextSplit[r]
+	switch {
+	case c.Mutant == LocalSplit:
+		return next
+	case cl.AckDurable == 0 && c.Mutant != AckBeforeDurable:
+		return min(old, next)
+	}
+	latest := uint8(ackBefore)
+	for o := range c.Regions {
+		if acks[o] == ackNone {
+			return min(old, next)
+		}
+		latest = max(latest, acks[o])
+	}
+	if latest == ackAfter {
+		return old
+	}
+	return next
+}
 
 // spent is what the store takes the region to have used: all its replicas, merged
 // one by one.
@@ -81,6 +115,7 @@ func (c *Config) spent(st *store) int {
 		return own.net() + own.gifts() + int(st.Floor)
 	case ShareToEachReplica:
 		return own.net() + own.gifts()
+	default:
 	}
 	sum := -int(st.Unpaid)
 	for k := range st.Row {
@@ -91,6 +126,9 @@ func (c *Config) spent(st *store) int {
 
 // taken is what the store knows this region's value to be, ΣP − ΣN.
 func (c *Config) taken(st *store) int {
+	if c.Mutant == ScalarFloor {
+		return st.Row[st.Reign].net() + int(st.Floor)
+	}
 	sum := 0
 	for k := range st.Row {
 		sum += st.Row[k].net()
@@ -128,7 +166,7 @@ func (c *Config) write(st *store, change func(*entry)) entry {
 // decide is the script: it takes units of the quota, or gives them, or refuses.
 func (c *Config) decide(r int, st *store, cl *call) bool {
 	c.told(st, &cl.Told)
-	rights := c.share(r) + int(cl.Received) - c.spent(st)
+	rights := c.share(r, cl) + int(cl.Received) - c.spent(st)
 	units := int(cl.Units)
 	switch cl.Kind {
 	case callDecide, callLease:

@@ -112,6 +112,8 @@ type call struct {
 	To          uint8
 	Received    uint8 // what the caller knew when it sent
 	Elsewhere   uint8
+	Acks        [maxRegions]uint8
+	AckDurable  uint8 // 1: the caller has fsynced its region's
 	Told        entries
 	Reply       entry
 }
@@ -170,13 +172,15 @@ type State struct {
 	Regions  [maxRegions]region
 	Messages [maxDelayed]message
 	Left     budget
-	Begun    uint8 // 1 once the period has begun
-	Ended    uint8 // 1 once it is over
+	Begun    uint8 // a bit for each region in which the period has begun
+	Ended    uint8 // endedAll once it is over, and a bit for each store that dropped the row
 }
+
+const endedAll = 1 << 7
 
 // budget counts what may still happen on a path. Every kind has its own bound.
 type budget struct {
-	Decides, Leases, Gives, Refunds, Delays, Reads   uint8
+	Decides, Leases, Gives, Refunds, Reads           uint8
 	Wipes, Failovers, Splits, Crashes, Disks, Silent uint8
 	Losses, Gossip                                   uint8
 }

@@ -15,6 +15,12 @@ func (c *Config) step(s *State, a action) {
 		c.stepNode(s, g, nd, a)
 	case actDeduct, actWipe, actCopy, actFailover, actDemote:
 		c.stepStore(s, g, a)
+	case actSend, actDeliver, actDrop, actDirect:
+		c.stepGossip(s, nd, a)
+	case actAck, actAckSync, actAckHear, actBegin:
+		c.stepSplit(s, g, nd, a)
+	case actEnd, actExpire:
+		c.stepPeriod(s, g, a)
 	}
 	c.settle(s)
 }
@@ -23,8 +29,8 @@ func (c *Config) stepCall(s *State, g *region, nd *node, a action) {
 	cl := &nd.Call
 	switch a.Kind {
 	case actIssue:
-		c.issue(s, g, nd, a)
-		if !c.Slow || s.Left.Delays == 0 {
+		c.issue(s, nd, a)
+		if !c.Slow {
 			c.arrive(s, g, nd, int(a.Region))
 		}
 	case actApply:
@@ -61,11 +67,12 @@ func (c *Config) unresolved(cl *call) {
 	}
 }
 
-func (c *Config) issue(s *State, g *region, nd *node, a action) {
+func (c *Config) issue(s *State, nd *node, a action) {
 	cl := &nd.Call
 	*cl = call{Kind: a.A, Stage: callSent, Reign: nd.Reign - 1, Units: a.B, To: a.C}
 	cl.Told = nd.Memory[a.Region]
 	cl.Told[cl.Reign] = entry{}
+	cl.Acks = nd.Acks
 	if c.Gossip {
 		for r := range c.Regions {
 			if r == int(a.Region) {
@@ -87,7 +94,6 @@ func (c *Config) issue(s *State, g *region, nd *node, a action) {
 	case callGive:
 		s.Left.Gives--
 	}
-	_ = g
 }
 
 // arrive is a call reaching the store: it is applied, or denied, or refused
@@ -96,12 +102,22 @@ func (c *Config) issue(s *State, g *region, nd *node, a action) {
 func (c *Config) arrive(s *State, g *region, nd *node, r int) {
 	cl := &nd.Call
 	st := g.ruled(cl.Reign)
-	if st == nil || !c.decide(r, st, cl) {
+	if st != nil && c.NextSplit != nil {
+		// The script names the region's split version to a caller that does not
+		// know it, and learns from one that does.
+		own := max(st.Split, cl.Acks[r])
+		st.Split, cl.Acks[r], nd.Acks[r] = own, own, max(own, nd.Acks[r])
+		if s.Left.Crashes == 0 || nd.AckDisk == own {
+			cl.AckDurable = 1
+		}
+	}
+	ended := s.Ended != 0 && c.Mutant != PeriodUnchecked
+	if st == nil || ended || !c.decide(r, st, cl) {
 		*cl = call{}
 		return
 	}
 	cl.Stage = callApplied
-	cl.Told, cl.Received, cl.Elsewhere = entries{}, 0, 0
+	cl.Told, cl.Received, cl.Elsewhere, cl.Acks, cl.AckDurable = entries{}, 0, 0, [maxRegions]uint8{}, 0
 	c.note(g, st)
 	c.excuse(s, r, st)
 	if cl.Lost == 1 {
@@ -229,7 +245,7 @@ func (c *Config) exchange(s *State, g *region, nd *node, a action) {
 		}
 		if peer.Up == 1 && a.A == 0 {
 			nd.Memory[r].merge(&peer.Memory[r])
-			peer.Memory[r] = nd.Memory[r]
+			nd.hearAcks(peer)
 			continue
 		}
 		if peer.Up == 1 {
@@ -249,9 +265,9 @@ func (c *Config) open(g *region, nd *node, r int) {
 		g.Reigns++
 	}
 	st.Marker, st.Valid, st.Reign = markNonce, 1, reign
-	for n := range g.Nodes {
-		g.Nodes[n].Phase = phaseNone
-	}
+	st.Split = max(st.Split, nd.Acks[r])
+	g.unclaim(c)
+	nd.Phase = phaseNone
 	nd.Reign = reign + 1
 	// What the opener knows now is forgotten no longer.
 	for k := range g.Ghost.Gone {
@@ -287,17 +303,18 @@ func (c *Config) stepNode(s *State, g *region, nd *node, a action) {
 		s.Left.Crashes--
 		if a.A == 1 {
 			s.Left.Disks--
-			nd.Disk = entries{}
+			nd.Disk, nd.AckDisk = entries{}, ackNone
 		}
 		for k := range own {
 			if own[k].Version > nd.Disk[k].Version {
 				g.Ghost.Lost[k].merge(own[k])
 			}
 		}
-		*nd = node{Disk: nd.Disk}
+		*nd = node{Disk: nd.Disk, AckDisk: nd.AckDisk}
 	case actRestart:
 		nd.Up = 1
 		*own = nd.Disk
+		nd.Acks[a.Region] = nd.AckDisk
 	}
 }
 
@@ -348,7 +365,7 @@ func (c *Config) settle(s *State) {
 			nd := &g.Nodes[n]
 			c.publish(s, r, nd)
 			if s.Left.Crashes == 0 && nd.Up == 1 {
-				nd.Disk = entries{}
+				nd.Disk, nd.AckDisk = entries{}, ackNone
 			}
 			cl := &nd.Call
 			if cl.Kind == callNone || c.Mutant == LateReplyBelieved || c.Mutant == ReplicaInTwoReigns || g.ruled(cl.Reign) != nil {

@@ -49,6 +49,9 @@ func (c *Config) tell(s *State, a action, names *[maxRegions][maxNodes]uint8) st
 	place := regionName(int(a.Region))
 	who := fmt.Sprintf("node %s%d", place, names[a.Region][a.Node]+1)
 	reign := func(k uint8) string { return fmt.Sprintf("reign %s.%d", place, k+1) }
+	others := func() string {
+		return fmt.Sprintf("node %s%d", regionName(int(a.A)), names[a.A][a.B]+1)
+	}
 	peer := func() string {
 		if c.Nodes < 2 {
 			return "nobody"
@@ -120,7 +123,7 @@ func (c *Config) tell(s *State, a action, names *[maxRegions][maxNodes]uint8) st
 	case actClaim:
 		return fmt.Sprintf("%s claims the store", who)
 	case actExchange:
-		if a.A == 1 || g.Nodes[1-a.Node].Up == 0 {
+		if c.Nodes > 1 && (a.A == 1 || g.Nodes[1-a.Node].Up == 0) {
 			return fmt.Sprintf("%s exchanges; %s does not answer", who, peer())
 		}
 		return fmt.Sprintf("%s exchanges with %s", who, peer())
@@ -146,6 +149,28 @@ func (c *Config) tell(s *State, a action, names *[maxRegions][maxNodes]uint8) st
 			return fmt.Sprintf("the copy of %s's store takes over, and the old one goes on", place)
 		}
 		return fmt.Sprintf("the copy of %s's store takes over", place)
+	case actDirect:
+		return fmt.Sprintf("%s hears of replica %s.%d from node %s%d", who, regionName(int(a.A)), a.B+1,
+			regionName(int(a.C)/c.Nodes), names[int(a.C)/c.Nodes][int(a.C)%c.Nodes]+1)
+	case actSend:
+		return fmt.Sprintf("%s sends what it knows of replica %s.%d", who, regionName(int(a.A)), a.B+1)
+	case actDeliver:
+		m := &s.Messages[a.A]
+		return fmt.Sprintf("%s reads a message: replica %s.%d is %s", who, regionName(int(m.Region)), m.Reign+1, m.Entry)
+	case actDrop:
+		return "a message is dropped"
+	case actAck:
+		return fmt.Sprintf("%s acknowledges the next split for its region%s", who, lost(a.A))
+	case actAckSync:
+		return who + " writes the acknowledgement to disk"
+	case actAckHear:
+		return fmt.Sprintf("%s hears of acknowledgements from %s", who, others())
+	case actBegin:
+		return "the period begins in region " + place
+	case actEnd:
+		return "the period ends"
+	case actExpire:
+		return "region " + place + " drops the rows of the period"
 	case actDemote:
 		return fmt.Sprintf("the old store of %s stops", place)
 	}
