@@ -35,7 +35,7 @@ type Calendar struct {
 // in shorter months it is their last day. Other units do not use it.
 func NewCalendar(unit Unit, zone *time.Location, anchor int) Calendar {
 	c := Calendar{unit: unit, zone: zone}
-	if zone == time.UTC {
+	if zone != nil && zone.String() == "UTC" {
 		c.zone = nil
 	}
 	if unit == Month && anchor > 1 {

@@ -9,13 +9,7 @@ import (
 	"weir/limiter/document"
 )
 
-// maxQuota keeps counts exact wherever a number is a double.
-const maxQuota = 1 << 53
-
-const (
-	limitForm = "write COUNT/UNIT with " + document.UnitNames + ", such as 100/s"
-	quotaForm = "write COUNT/day, such as 100000/day"
-)
+const limitForm = "write COUNT/UNIT with " + document.UnitNames + ", such as 100/s"
 
 // parseLimit reads COUNT/UNIT or COUNT/DURATION: 100/s, 5/10s, 1e6/day.
 func parseLimit(s string) (count int64, window time.Duration, err error) {
@@ -62,30 +56,4 @@ func parseWindow(per string) (time.Duration, error) {
 		return 0, fmt.Errorf("window %q: must be at least 1ms", per)
 	}
 	return window, nil
-}
-
-// parseQuota reads COUNT/day.
-func parseQuota(s string) (int64, error) {
-	count, per, err := parseCount(s, quotaForm)
-	if err != nil {
-		return 0, err
-	}
-	if count > maxQuota {
-		return 0, fmt.Errorf("count %d: the most a quota counts exactly is %d", count, int64(maxQuota))
-	}
-	switch per {
-	case "day":
-		return count, nil
-	case "m", "h", "week", "month":
-		return 0, fmt.Errorf("quotas per %s are %s; %s", per, document.NotImplemented, quotaForm)
-	case "s", "ms":
-		return 0, fmt.Errorf("no quota is per %s; write limit: %s for a regional limit, or %s", per, s, quotaForm[len("write "):])
-	}
-	if _, err := document.ParseDuration(per); err == nil {
-		return 0, fmt.Errorf("a quota counts by calendar day, not over %q; %s", per, quotaForm)
-	}
-	if _, err := document.ParseUnit(per); err != nil {
-		return 0, fmt.Errorf("%w; %s", err, quotaForm)
-	}
-	return 0, errors.New("not a quota; " + quotaForm)
 }

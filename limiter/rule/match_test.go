@@ -173,7 +173,7 @@ func TestFingerprint(t *testing.T) {
 	}
 	for _, same := range []string{
 		"# another layout\nrules:\n- quota: 5/day\n  name: 'a'\n  match: {y: 3, x: [2, 1]}\n  count_by: [p, q]\n  limit: 60/m\n",
-		"rules: [{name: a, match: {x: [1, 2], y: 3}, count_by: [p, q], limit: 60/60s, burst: 60, quota: 5/day, overshoot: unbounded}]",
+		"rules: [{name: a, match: {x: [1, 2], y: 3}, count_by: [p, q], limit: 60/60s, burst: 60, quota: 5/day, overshoot: 1%, timezone: UTC, refundable: false}]",
 	} {
 		if read(same) != base {
 			t.Errorf("differs: %s", same)

@@ -17,8 +17,9 @@ var (
 		Later: []string{"tiers", "exempt"},
 	}
 	ruleFields = document.Fields{
-		Known: []string{"name", "match", "count_by", "limit", "burst", "quota", "overshoot"},
-		Later: []string{"limits", "algorithm", "mode", "rollout", "tier", "cost", "timezone", "anchor", "refundable",
+		Known: []string{"name", "match", "count_by", "limit", "burst",
+			"quota", "timezone", "anchor", "overshoot", "refundable"},
+		Later: []string{"limits", "algorithm", "mode", "rollout", "tier", "cost",
 			"on_store_failure", "notify", "concurrency", "idempotency"},
 	}
 )
@@ -75,6 +76,8 @@ type rulesFile struct {
 	rules []Rule
 	lines map[string]int    // of each rule's name
 	twins map[string]string // rule by what it matches, counts and limits
+
+	unknownZones int
 }
 
 func (f *rulesFile) rule(v document.Value) {
@@ -99,7 +102,7 @@ func (f *rulesFile) rule(v document.Value) {
 		ok = r.readCountBy(c) && ok
 	}
 	ok = r.readBucket(fields["limit"], fields["burst"]) && ok
-	ok = r.readQuota(fields["quota"], fields["overshoot"]) && ok
+	ok = f.readQuota(&r, fields) && ok
 	if !ok || !r.reachable(v) || f.isTwin(v, &r) {
 		return
 	}
@@ -113,7 +116,7 @@ func complete(v document.Value, fields map[string]document.Value) bool {
 		v.Problem("has no name; write name: and a word for it")
 		return false
 	case !fields["limit"].Given() && !fields["quota"].Given():
-		v.Problem("has no limit; write limit: COUNT/UNIT, such as 100/s, or quota: COUNT/day, or both")
+		v.Problem("has no limit; write limit: COUNT/UNIT, such as 100/s, or quota: COUNT/UNIT, such as 100000/day, or both")
 		return false
 	}
 	return true
@@ -194,50 +197,6 @@ func readBurst(v document.Value) (int64, bool) {
 		return 0, false
 	}
 	return burst, ok
-}
-
-// unbounded is the only overshoot of this version: no rights are kept yet.
-const unbounded = "unbounded"
-
-func (r *Rule) readQuota(quota, overshoot document.Value) bool {
-	ok := true
-	if overshoot.Given() {
-		ok = readOvershoot(quota, overshoot)
-	}
-	if !quota.Given() {
-		return ok
-	}
-	if quota.IsMapping() {
-		quota.Problem("quotas by tier are %s; write one quota, such as 100000/day", document.NotImplemented)
-		return false
-	}
-	text, isText := quota.Text()
-	if !isText {
-		return false
-	}
-	count, err := parseQuota(text)
-	if err != nil {
-		quota.Problem("%s: %v", document.Quote(text), err)
-		return false
-	}
-	r.Limits = append(r.Limits, Limit{Quota: &Quota{Limit: count}})
-	return ok
-}
-
-func readOvershoot(quota, v document.Value) bool {
-	text, ok := v.Text()
-	if !ok {
-		return false
-	}
-	if !quota.Given() {
-		v.Problem("belongs to quota; a limit has no overshoot")
-		return false
-	}
-	if text != unbounded {
-		v.Problem("%s: a bounded overshoot is %s; write %s, or remove the field", document.Quote(text), document.NotImplemented, unbounded)
-		return false
-	}
-	return true
 }
 
 // maxAttributes is how many attributes a request may have.

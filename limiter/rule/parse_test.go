@@ -60,7 +60,7 @@ rules:
 			{"version", []string{"2"}}, {"flag", []string{"true"}}, {"empty", []string{""}}},
 			Limits: []Limit{{Bucket: rate(t, 100, time.Second, 500)}}},
 		{Name: "both", CountBy: []string{"header:X-Tenant"},
-			Limits: []Limit{{Bucket: rate(t, 5, 10*time.Second, 5)}, {Quota: &Quota{Limit: 100_000}}}},
+			Limits: []Limit{{Bucket: rate(t, 5, 10*time.Second, 5)}, {Quota: &Quota{Limit: 100_000, Overshoot: Overshoot{Unbounded: true}}}}},
 		{Name: "7", Limits: []Limit{{Bucket: rate(t, 2500, 24*time.Hour, 2500)}}},
 		{Name: "all.of-it_", Match: []Matcher{{"ip", []string{"2001:db8::1"}}}, Limits: []Limit{{Bucket: rate(t, 3, 90*time.Minute, 1000)}}},
 	}
@@ -170,10 +170,18 @@ func FuzzParse(f *testing.F) {
 			}
 			names[r.Name] = true
 			for _, l := range r.Limits {
-				if l.Quota == nil && (l.Bucket.Count < 1 || l.Bucket.Burst < 1) || l.Quota != nil && l.Quota.Limit < 1 {
+				if l.Quota == nil && (l.Bucket.Count < 1 || l.Bucket.Burst < 1) || l.Quota != nil && !sound(l.Quota) {
 					t.Fatalf("accepted %+v", r)
 				}
 			}
 		}
 	})
+}
+
+// sound says whether a quota can be counted.
+func sound(q *Quota) bool {
+	const now = 1_800_000_000
+	start, end := q.Period(time.Unix(now, 0))
+	total := q.Overshoot.Total(q.Limit)
+	return q.Limit >= 1 && total >= q.Limit && total <= maxQuota && start <= now && now < end
 }

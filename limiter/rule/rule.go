@@ -2,11 +2,7 @@
 // their limits; read from YAML and matched against a request's attributes.
 package rule
 
-import (
-	"time"
-
-	"weir/limiter/bucket"
-)
+import "weir/limiter/bucket"
 
 // Attributes are what is known of a request, by name.
 type Attributes map[string]string
@@ -32,18 +28,6 @@ type Limit struct {
 	Bucket bucket.Rate
 	Quota  *Quota
 }
-
-// Quota is a global limit over a calendar's periods, at first the days of UTC.
-type Quota struct {
-	Limit      int64 // units a period, 1 to 2^53
-	Calendar   Calendar
-	Overshoot  Overshoot
-	Refundable bool // what was charged may be given back by its receipt
-}
-
-// Period returns the bounds of the period that holds the instant, in Unix
-// seconds: start included, end not.
-func (q Quota) Period(at time.Time) (start, end int64) { return q.Calendar.Period(at) }
 
 // applies says whether the rule applies to a request.
 func (r *Rule) applies(attrs Attributes) bool {

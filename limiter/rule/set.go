@@ -57,10 +57,7 @@ func (s *Set) Fingerprint() string {
 
 func fingerprint(rules []Rule) string {
 	var b []byte
-	text := func(s string) {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-		b = append(b, s...)
-	}
+	text := func(s string) { b = appendText(b, s) }
 	list := func(values []string) {
 		b = binary.AppendUvarint(b, uint64(len(values)))
 		for _, s := range values {
@@ -85,10 +82,13 @@ func fingerprint(rules []Rule) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
 func appendLimit(b []byte, l Limit) []byte {
 	if l.Quota != nil {
-		b = append(b, 'q')
-		return binary.AppendVarint(b, l.Quota.Limit)
+		return l.Quota.append(append(b, 'q'))
 	}
 	b = append(b, 'b')
 	b = binary.AppendVarint(b, l.Bucket.Count)
