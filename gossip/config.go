@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,6 +58,10 @@ type Config struct {
 	// Saved, if not nil, hands over the rows this node had saved, before it
 	// listens: whoever asks it for its rows gets them too.
 	Saved func(add func(*crdt.Row)) error
+
+	// Deliver, if not nil, gets what other regions Post to this one, one after
+	// another; an error means that it is to come again.
+	Deliver func(ctx context.Context, payload []byte) error
 
 	// Logger is slog.Default() if nil.
 	Logger *slog.Logger

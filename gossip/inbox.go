@@ -52,7 +52,15 @@ func (d delegate) NodeMeta(int) []byte { return d.m.meta }
 
 // NotifyMsg implements memberlist.Delegate. It is called for one message at a
 // time, and the buffer is used again.
-func (d delegate) NotifyMsg(frame []byte) { d.m.inbox.put(frame, d.m.cfg.Clock()) }
+func (d delegate) NotifyMsg(message []byte) {
+	if isParcel(message) {
+		if err := d.m.courier.take(message); err != nil {
+			d.m.strangeParcels.Add(1)
+		}
+		return
+	}
+	d.m.inbox.put(message, d.m.cfg.Clock())
+}
 
 // GetBroadcasts implements memberlist.Delegate.
 func (d delegate) GetBroadcasts(int, int) [][]byte { return nil }

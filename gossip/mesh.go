@@ -29,13 +29,14 @@ var ErrClosed = errors.New("gossip mesh is closed")
 // Mesh is this node among the others: a Core, memberlist, and what moves frames
 // between them. Its methods may be called from any goroutine.
 type Mesh struct {
-	cfg    Config
-	log    *slog.Logger
-	logs   *logWriter
-	meta   []byte
-	list   *memberlist.Memberlist
-	joiner *joiner
-	inbox  inbox
+	cfg     Config
+	log     *slog.Logger
+	logs    *logWriter
+	meta    []byte
+	list    *memberlist.Memberlist
+	joiner  *joiner
+	inbox   inbox
+	courier courier
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -58,7 +59,7 @@ type Mesh struct {
 	exchanges  []*exchangeWait
 	closed     bool
 
-	outboxDrops, sendErrors, conflicts atomic.Uint64
+	outboxDrops, sendErrors, conflicts, strangeParcels atomic.Uint64
 }
 
 // Open starts this node's part in the mesh. It listens at once and joins others
@@ -79,6 +80,7 @@ func Open(cfg Config) (*Mesh, error) {
 	m := &Mesh{
 		cfg: cfg, log: cfg.Logger, logs: &logWriter{to: cfg.Logger}, meta: about, joiner: joins,
 		inbox:     inbox{frames: make(chan inFrame, cfg.inboxFrames)},
+		courier:   newCourier(),
 		ready:     make(chan struct{}),
 		firstSync: make(chan struct{}), giftsToSave: make(chan struct{}, 1), kick: make(chan struct{}, 1),
 		core:    cfg.core(),
@@ -116,6 +118,7 @@ func (m *Mesh) start() error {
 	m.goes.Go(func() { m.tickLoop(m.ctx) })
 	m.goes.Go(func() { m.stepLoop(m.ctx) })
 	m.goes.Go(func() { m.joinLoop(m.ctx) })
+	m.goes.Go(func() { m.courierLoop(m.ctx) })
 	return nil
 }
 

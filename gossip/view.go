@@ -182,6 +182,10 @@ type Stats struct {
 	Strangers uint64
 	// Conflicts counts messages of a second node with a member's name.
 	Conflicts uint64
+	// Parcels for other regions: waiting, not taken in time, dropped on arrival
+	// because the queue was full (they come again), taken here, malformed.
+	ParcelsWaiting                                                   int
+	ParcelsExpired, ParcelsDropped, ParcelsDelivered, ParcelsRefused uint64
 	// LogLinesSuppressed counts lines of memberlist's that were too many.
 	LogLinesSuppressed uint64
 
@@ -194,9 +198,12 @@ type Stats struct {
 
 // Stats returns the counts so far.
 func (m *Mesh) Stats() Stats {
+	parcels := m.ParcelsWaiting()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return Stats{
+		ParcelsWaiting: parcels, ParcelsExpired: m.courier.expired.Load(), ParcelsDropped: m.courier.dropped.Load(),
+		ParcelsDelivered: m.courier.delivered.Load(), ParcelsRefused: m.strangeParcels.Load(),
 		Counters:    m.core.Counters(),
 		InboxDrops:  m.inbox.drops.Load(),
 		OutboxDrops: m.outboxDrops.Load(), SendErrors: m.sendErrors.Load(),
