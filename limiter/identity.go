@@ -49,3 +49,10 @@ func (d *identity) tag(name, value string) uint16 {
 	sum := d.sum()
 	return binary.BigEndian.Uint16(sum[:]) % store.Tags
 }
+
+// Tag is the hash tag under which the store keeps the state of a rule for a key
+// that rule.Rule.Key gave.
+func Tag(r *rule.Rule, key string) uint16 {
+	var d identity
+	return d.tag(r.SubjectOf(key))
+}

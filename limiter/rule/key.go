@@ -59,14 +59,52 @@ func (r *Rule) longKey(attrs Attributes) string {
 	return b.String()
 }
 
+// maxSubjectBytes is how much of a value decides where its state is kept: less
+// than every shortened key keeps.
+const maxSubjectBytes = 128
+
 // Subject is what decides where the store keeps the rule's state: the name and
-// the value of the first attribute counted by, so that rules that count the
-// same client are decided together. A rule that counts by none is a subject of
-// its own: no name, and the rule's name as value.
+// the beginning of the value of the first attribute counted by, so that rules
+// that count the same client are decided together. A rule that counts by none is
+// a subject of its own: no name, and the rule's name as value.
 func (r *Rule) Subject(attrs Attributes) (name, value string) {
 	if len(r.CountBy) == 0 {
 		return "", r.Name
 	}
 	name = r.CountBy[0]
-	return name, attrs[name]
+	return name, cut(escaped(attrs[name]))
+}
+
+// SubjectOf is the same for a key, as Key gives it: whoever knows a row alone
+// finds its place.
+func (r *Rule) SubjectOf(key string) (name, value string) {
+	switch len(r.CountBy) {
+	case 0:
+		return "", r.Name
+	case 1:
+		return r.CountBy[0], cut(escaped(key))
+	}
+	return r.CountBy[0], cut(firstOf(key))
+}
+
+func escaped(value string) string {
+	if strings.ContainsAny(value, `,\`) {
+		return escape.Replace(value)
+	}
+	return value
+}
+
+func cut(value string) string { return value[:min(len(value), maxSubjectBytes)] }
+
+// firstOf is a key up to its first comma that is not escaped.
+func firstOf(key string) string {
+	for i := 0; i < len(key); i++ {
+		switch key[i] {
+		case '\\':
+			i++
+		case ',':
+			return key[:i]
+		}
+	}
+	return key
 }

@@ -146,10 +146,10 @@ func TestKeyAndSubject(t *testing.T) {
 		key, subject, with string
 	}{
 		{nil, "", "", "rule"},
-		{[]string{"a"}, `x,y`, "a", "x,y"},
-		{[]string{"b"}, `p\q`, "b", `p\q`},
+		{[]string{"a"}, `x,y`, "a", `x\,y`},
+		{[]string{"b"}, `p\q`, "b", `p\\q`},
 		{[]string{"c", "a"}, `plain,x\,y`, "c", "plain"},
-		{[]string{"a", "b", "c"}, `x\,y,p\\q,plain`, "a", "x,y"},
+		{[]string{"a", "b", "c"}, `x\,y,p\\q,plain`, "a", `x\,y`},
 	} {
 		r := Rule{Name: "rule", CountBy: c.by}
 		name, value := r.Subject(attrs)
