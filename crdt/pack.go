@@ -19,6 +19,7 @@ type packedEntry struct {
 	taken, returned int64
 	granted, unmet  int64
 	gifts           packed // pairs of region number and units
+	further         bool   // there are further numbers
 
 	from, to int // its bytes in the packed row
 }
@@ -39,6 +40,7 @@ func (p packed) next(from int) (e packedEntry, ok bool) {
 	e.taken = int64(uvarint())
 	e.returned = int64(uvarint())
 	if more := uvarint(); more > 0 {
+		e.further = true
 		e.granted = int64(uvarint())
 		e.unmet = int64(uvarint())
 		begin := at

@@ -21,12 +21,12 @@ var (
 // copying what it holds.
 const slotsInChunk = 4096
 
-// Table holds rows by ID. It takes about 140 bytes a row of three entries, key
+// Table holds rows by ID. It takes about 130 bytes a row of three entries, key
 // of 31 bytes included (BenchmarkTableMemory). It belongs to one goroutine at a
 // time.
 type Table struct {
 	maxRows  int
-	index    map[RowID]uint32 // slot of each row
+	index    index
 	chunks   [][]slot
 	free     []uint32
 	periods  interner[period]
@@ -36,10 +36,18 @@ type Table struct {
 	generations generations
 	sweep       uint32 // the next slot DropEnded looks at
 	scratch     []byte
+
+	// Digests, by span and by number of period; hashes by number of replica and
+	// region.
+	spans         map[Span]*digests
+	digests       []*digests
+	replicaHashes []uint64
+	regionHashes  []uint64
 }
 
 // slot is one row: its key and its packed entries in one allocation.
 type slot struct {
+	id     RowID
 	data   []byte // nil: the slot is free
 	period uint32
 	keyLen uint16
@@ -51,7 +59,8 @@ func (s *slot) entries() packed { return packed(s.data[s.keyLen:]) }
 func NewTable(maxRows int) *Table {
 	return &Table{
 		maxRows:     maxRows,
-		index:       make(map[RowID]uint32),
+		index:       newIndex(),
+		spans:       make(map[Span]*digests),
 		generations: make(generations),
 		periods:     newInterner[period](),
 		replicas:    newInterner[Replica](),
@@ -59,27 +68,41 @@ func NewTable(maxRows int) *Table {
 }
 
 // Len is how many rows the table holds.
-func (t *Table) Len() int { return len(t.index) }
+func (t *Table) Len() int { return t.index.len }
 
 // Has says whether the table holds the row.
 func (t *Table) Has(id RowID) bool {
-	_, ok := t.index[id]
+	_, ok := t.find(id)
 	return ok
 }
 
 // HasRoom says whether the row may be merged into: the table holds it, or may
 // hold one more.
-func (t *Table) HasRoom(id RowID) bool { return len(t.index) < t.maxRows || t.Has(id) }
+func (t *Table) HasRoom(id RowID) bool { return t.Len() < t.maxRows || t.Has(id) }
 
 // Merge merges what one replica counted into the row, which it makes if there
 // is none, and says whether anything was new. id is name.ID(); name and e are
 // valid. ErrFull or ErrEntries: nothing changed.
 func (t *Table) Merge(id RowID, name RowName, e Entry) (bool, error) {
-	n, ok := t.index[id]
+	place, ok := t.find(id)
 	if !ok {
 		return t.insert(id, name, e)
 	}
-	s := t.slot(n)
+	return t.mergeInto(t.slot(place), e)
+}
+
+// MergeKnown is Merge into a row that the table holds; known says whether it
+// does.
+func (t *Table) MergeKnown(id RowID, e Entry) (changed, known bool, err error) {
+	place, known := t.find(id)
+	if !known {
+		return false, false, nil
+	}
+	changed, err = t.mergeInto(t.slot(place), e)
+	return changed, true, err
+}
+
+func (t *Table) mergeInto(s *slot, e Entry) (bool, error) {
 	if replica, known := t.replicas.number(e.Replica); known {
 		if have, found := s.entries().find(replica); found {
 			return t.update(s, have, e), nil
@@ -89,17 +112,19 @@ func (t *Table) Merge(id RowID, name RowName, e Entry) (bool, error) {
 }
 
 func (t *Table) insert(id RowID, name RowName, e Entry) (bool, error) {
-	if len(t.index) >= t.maxRows {
+	if t.Len() >= t.maxRows {
 		return false, ErrFull
 	}
 	n := t.take()
 	s := t.slot(n)
-	s.period = t.periods.acquire(period{name.Rule, name.Start, name.End, name.Generation}, ownPeriod)
+	s.id = id
+	s.period = t.acquirePeriod(name)
 	s.keyLen = uint16(len(name.Key))
 	t.scratch = append(t.scratch[:0], name.Key...)
-	t.scratch = appendPacked(t.scratch, t.replicas.acquire(e.Replica, ownReplica), e, t.region)
+	t.scratch = appendPacked(t.scratch, t.acquireReplica(e.Replica), e, t.region)
 	s.data = splice(nil, 0, 0, t.scratch)
-	t.index[id] = n
+	t.addToIndex(id, n)
+	t.flip(s, t.hashAt(s, int(s.keyLen)))
 	t.generations.add(name)
 	return true, nil
 }
@@ -113,7 +138,9 @@ func (t *Table) update(s *slot, have packedEntry, e Entry) bool {
 	}
 	t.scratch = appendPacked(t.scratch[:0], have.replica, joined, t.region)
 	key := int(s.keyLen)
+	was := t.digestPacked(hashID(s.id), &have)
 	s.data = splice(s.data, key+have.from, key+have.to, t.scratch)
+	t.flip(s, was^t.hashAt(s, key+have.from))
 	return true
 }
 
@@ -122,9 +149,53 @@ func (t *Table) extend(s *slot, e Entry) (bool, error) {
 	if t.count(s) >= MaxEntries {
 		return false, ErrEntries
 	}
-	t.scratch = appendPacked(t.scratch[:0], t.replicas.acquire(e.Replica, ownReplica), e, t.region)
-	s.data = splice(s.data, len(s.data), len(s.data), t.scratch)
+	t.scratch = appendPacked(t.scratch[:0], t.acquireReplica(e.Replica), e, t.region)
+	end := len(s.data)
+	s.data = splice(s.data, end, end, t.scratch)
+	t.flip(s, t.hashAt(s, end))
 	return true, nil
+}
+
+// hashAt is the hash of the entry that lies there.
+func (t *Table) hashAt(s *slot, at int) uint64 {
+	e, _ := s.entries().next(at - int(s.keyLen))
+	return t.digestPacked(hashID(s.id), &e)
+}
+
+// flip puts a hash into the digests that the row counts in, or takes it out.
+func (t *Table) flip(s *slot, hash uint64) { t.digests[s.period].flip(&s.id, hash) }
+
+func (t *Table) acquirePeriod(name RowName) uint32 {
+	n := t.periods.acquire(period{name.Rule, name.Start, name.End, name.Generation}, ownPeriod)
+	span := Span{name.Start, name.End}
+	d := t.spans[span]
+	if d == nil {
+		d = &digests{}
+		t.spans[span] = d
+	}
+	d.rows++
+	for len(t.digests) <= int(n) {
+		t.digests = append(t.digests, nil)
+	}
+	t.digests[n] = d
+	return n
+}
+
+func (t *Table) releasePeriod(n uint32) {
+	p, d := t.periods.value(n), t.digests[n]
+	if d.rows--; d.rows == 0 {
+		delete(t.spans, Span{p.start, p.end})
+	}
+	t.periods.release(n)
+}
+
+func (t *Table) acquireReplica(r Replica) uint32 {
+	n := t.replicas.acquire(r, ownReplica)
+	for len(t.replicaHashes) <= int(n) {
+		t.replicaHashes = append(t.replicaHashes, 0)
+	}
+	t.replicaHashes[n] = hashReplica(r)
+	return n
 }
 
 func (t *Table) count(s *slot) int {
@@ -142,7 +213,7 @@ func (t *Table) count(s *slot) int {
 // Row copies a row into dst, whose room it reuses, and says whether there is
 // one.
 func (t *Table) Row(id RowID, dst *Row) bool {
-	n, ok := t.index[id]
+	n, ok := t.find(id)
 	if !ok {
 		return false
 	}
@@ -151,7 +222,7 @@ func (t *Table) Row(id RowID, dst *Row) bool {
 
 // Entry returns what one replica counted in a row.
 func (t *Table) Entry(id RowID, replica Replica) (Entry, bool) {
-	n, ok := t.index[id]
+	n, ok := t.find(id)
 	if !ok {
 		return Entry{}, false
 	}
@@ -215,14 +286,15 @@ func (t *Table) DropEnded(before int64, budget int, gone func(RowID)) int {
 }
 
 func (t *Table) drop(place uint32, s *slot) RowID {
-	name := t.nameInto(s, "")
-	id := name.ID()
-	delete(t.index, id)
-	t.generations.drop(name)
+	id := s.id
+	t.dropFromIndex(id)
+	t.generations.drop(t.nameInto(s, ""))
+	row, d := hashID(id), t.digests[s.period]
 	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
+		d.flip(&id, t.digestPacked(row, &e))
 		t.replicas.release(e.replica)
 	}
-	t.periods.release(s.period)
+	t.releasePeriod(s.period)
 	*s = slot{}
 	t.free = append(t.free, place)
 	return id
@@ -256,6 +328,7 @@ func (t *Table) region(name string) uint32 {
 	if i < 0 {
 		i = len(t.regions)
 		t.regions = append(t.regions, strings.Clone(name))
+		t.regionHashes = append(t.regionHashes, hashText(name))
 	}
 	return uint32(i)
 }
