@@ -68,14 +68,18 @@ func (m *Mesh) Epoch() uint64 {
 	return m.core.Epoch()
 }
 
-// RecordAt is RecordRow for what a call to the store replied that was made at an
-// epoch. The entry is taken in at all events. believed says whether the epoch is
-// still the same: if not, others were told what this node knew before the reply
-// came, and the caller must take the reply for lost.
-func (m *Mesh) RecordAt(epoch uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (believed bool, err error) {
+// RecordAt is RecordRow for what the store said that was asked at an epoch.
+// believed says whether the epoch is still the same: if not, others were told
+// what this node knew before the answer came, so it must be taken for lost, and
+// nothing is taken in. (It may name gifts that those who continue the row in
+// another reign know nothing of.)
+func (m *Mesh) RecordAt(epoch uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed, believed bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, err = m.core.Record(id, name, e)
+	if m.core.Epoch() != epoch {
+		return false, false, nil
+	}
+	changed, err = m.core.Record(id, name, e)
 	m.noteGifts()
-	return m.core.Epoch() == epoch, err
+	return changed, true, err
 }

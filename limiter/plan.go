@@ -107,7 +107,7 @@ func (p *plan) quota(r *rule.Rule, l *rule.Limit, key string, tag uint16, cost i
 		}
 	}
 	p.call.Quotas = append(p.call.Quotas, store.QuotaTake{Cost: cost,
-		QuotaRow: store.QuotaRow{Row: row, Tag: tag, Limit: l.Quota.Limit, Total: rights(l.Quota)}})
+		QuotaRow: store.QuotaRow{Row: row, Tag: tag, Limit: l.Quota.Limit, Total: Rights(l.Quota)}})
 	return len(p.call.Quotas) - 1
 }
 
@@ -256,8 +256,9 @@ func (p *plan) quotaStatus(s *Status, part *part, failed bool) {
 // seconds rounds an instant in microseconds up to Unix seconds.
 func seconds(us int64) int64 { return (us + 999_999) / 1_000_000 }
 
-// rights is what all regions together may let through of a quota.
-func rights(q *rule.Quota) int64 {
+// Rights is what all regions together may let through of a quota, in units:
+// ⌊Q + ε⌋, or quota.Unbounded.
+func Rights(q *rule.Quota) int64 {
 	if q.Overshoot.Unbounded {
 		return quota.Unbounded
 	}

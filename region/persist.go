@@ -153,4 +153,3 @@ func (p *persister) saveTo(ctx context.Context, file *snapshot.File) error {
 	_, err := file.DropEnded(time.Now().Add(-store.RowGrace).Unix())
 	return err
 }
-

@@ -2,6 +2,7 @@ package region
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -96,9 +97,13 @@ func (n *Node) waitForStore(ctx context.Context) bool {
 
 // reconcile takes in the rows that the region's store holds.
 func (n *Node) reconcile(ctx context.Context) error {
-	news := 0
+	news, epoch := 0, n.ledger.Epoch()
 	err := n.store.Rows(ctx, func(rows []store.Row) error {
-		news += n.ledger.Reconcile(rows)
+		more, believed := n.ledger.Reconcile(epoch, rows)
+		news += more
+		if !believed {
+			return errExchanged
+		}
 		return nil
 	})
 	if err != nil {
@@ -112,6 +117,10 @@ func (n *Node) reconcile(ctx context.Context) error {
 	}
 	return nil
 }
+
+// errExchanged: the nodes of the region agreed on a reign while the store's rows
+// were read; they are read again.
+var errExchanged = errors.New("an exchange came between")
 
 // reconcileLoop reads the store again when a node of this region has gone, and
 // slowly all the time: that one node does for the region, and gossips.

@@ -20,11 +20,9 @@ type Rows interface {
 	Generation(first crdt.RowID) uint32
 	// Epoch grows whenever this node begins or answers an exchange.
 	Epoch() uint64
-	// RecordAt takes in what the store replied to a call made at an epoch, and
-	// says whether the reply may be believed.
-	RecordAt(epoch uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (believed bool, err error)
-	// RecordRow takes in an entry of this region and says whether it was new.
-	RecordRow(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error)
+	// RecordAt takes in what the store said that was asked at an epoch, and says
+	// whether it may be believed; if not, nothing was taken in.
+	RecordAt(epoch uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed, believed bool, err error)
 	// Heard is the age of the newest state heard of each region.
 	Heard() []gossip.RegionAge
 }
@@ -109,7 +107,7 @@ func (l *Ledger) Mark(q *store.QuotaRow) bool { return l.refusals.due(crdt.RowID
 func (l *Ledger) Record(q *store.QuotaRow) (believed bool) {
 	id := crdt.RowID(q.ID)
 	if q.Entry.Version > 0 {
-		believed, _ = l.rows.RecordAt(q.Epoch, id, RowName(q.Row), l.entry(q.Entry)) // see above
+		_, believed, _ = l.rows.RecordAt(q.Epoch, id, RowName(q.Row), l.entry(q.Entry)) // see above
 	} else {
 		believed = l.rows.Epoch() == q.Epoch
 	}
@@ -122,19 +120,27 @@ func (l *Ledger) Record(q *store.QuotaRow) (believed bool) {
 // Refused notes whether the row was last refused for want of rights.
 func (l *Ledger) Refused(q *store.QuotaRow, refused bool) { l.refusals.note(crdt.RowID(q.ID), refused) }
 
-// Reconcile takes in rows as the store holds them: what nodes now gone had
-// counted and not told.
-func (l *Ledger) Reconcile(rows []store.Row) (news int) {
+// Epoch is to be read before the store's rows are, see Reconcile.
+func (l *Ledger) Epoch() uint64 { return l.rows.Epoch() }
+
+// Reconcile takes in rows as the store held them at an epoch: what nodes now
+// gone had counted and not told. believed is false when an exchange has come
+// between: the rows are to be read anew.
+func (l *Ledger) Reconcile(epoch uint64, rows []store.Row) (news int, believed bool) {
 	for _, row := range rows {
 		name := RowName(row.Name)
 		id := name.ID()
 		for _, e := range row.Entries {
-			if changed, _ := l.rows.RecordRow(id, name, l.entry(e)); changed { // what is refused, is counted there
+			changed, believed, _ := l.rows.RecordAt(epoch, id, name, l.entry(e)) // what is refused, is counted there
+			if !believed {
+				return news, false
+			}
+			if changed {
 				news++
 			}
 		}
 	}
-	return news
+	return news, true
 }
 
 // DropEnded forgets what was confirmed of periods that ended before a Unix

@@ -132,10 +132,10 @@ func TestWhatCannotBeReplicatedHasNoRoom(t *testing.T) {
 func TestReconcileTakesInWhatTheStoreHolds(t *testing.T) {
 	l := newTestLedger(t, 10)
 	row := store.Row{Name: quotaTake("k", 1).Row, Entries: []store.Entry{{Reign: 1, Count: quota.Count{Version: 2, Taken: 2}}, {Reign: 2, Count: quota.Count{Version: 1, Taken: 1}}}}
-	if news := l.Reconcile([]store.Row{row}); news != 2 {
+	if news, _ := l.Reconcile(l.Epoch(), []store.Row{row}); news != 2 {
 		t.Errorf("news: %d, want 2", news)
 	}
-	if news := l.Reconcile([]store.Row{row}); news != 0 {
+	if news, _ := l.Reconcile(l.Epoch(), []store.Row{row}); news != 0 {
 		t.Errorf("news the second time: %d", news)
 	}
 }
@@ -156,5 +156,5 @@ func TestConfirmationsEndWithTheirPeriod(t *testing.T) {
 }
 
 func record(l *Ledger, name crdt.RowName, e crdt.Entry) {
-	_, _ = l.rows.RecordRow(name.ID(), name, e) // the tests look at what follows
+	_, _, _ = l.rows.RecordAt(l.Epoch(), name.ID(), name, e) // the tests look at what follows
 }
