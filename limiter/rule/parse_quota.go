@@ -136,7 +136,7 @@ func (o *Overshoot) read(v document.Value) bool {
 const zoneForm = "write a name of the IANA database, such as America/Los_Angeles, or UTC"
 
 // fixedOffset is what has no rules for summer time: +02:00, UTC-5, GMT+2.
-var fixedOffset = regexp.MustCompile(`^(?i:UTC|GMT|Z)?[ ]?[+-−][0-9]`)
+var fixedOffset = regexp.MustCompile(`^(?i:UTC|GMT|Z)?[ ]?[-+−][0-9]`)
 
 func (f *rulesFile) readZone(v document.Value) (zone *time.Location, ok bool) {
 	if !v.Given() {

@@ -46,7 +46,7 @@ func (c Calendar) datePeriod(t int64) (start, end int64) {
 	next := c.nextFirstDay(first)
 	start, end = dayStart(c.zone, first), dayStart(c.zone, next)
 	for end <= t {
-		first, next = next, c.nextFirstDay(next)
+		next = c.nextFirstDay(next)
 		start, end = end, dayStart(c.zone, next)
 	}
 	return start, end

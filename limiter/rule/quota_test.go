@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"bytes"
 	"testing"
 )
 
@@ -71,7 +72,7 @@ func TestQuotaFingerprint(t *testing.T) {
 		seen[set.Fingerprint()] = fields
 	}
 	same := func(a, b string) bool {
-		return string(parseOne(t, a).append(nil)) == string(parseOne(t, b).append(nil))
+		return bytes.Equal(parseOne(t, a).append(nil), parseOne(t, b).append(nil))
 	}
 	if !same("quota: 5/month", "quota: 5/month, anchor: 1, timezone: UTC, overshoot: 1.0%, refundable: false") {
 		t.Error("defaults make another rule when written")

@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -43,27 +42,31 @@ func settings(zone *time.Location) (at []int64) {
 	return at
 }
 
-// label names the period that an instant lies in, by what the wall clock shows.
-// Labels of dates are compared as text: later ones are greater.
-func label(c Calendar, at time.Time) string {
+// label names the period that an instant lies in, by what the wall clock shows: a
+// number that is greater for later dates.
+func label(c Calendar, at time.Time) int {
 	year, month, dayOfMonth := at.Date()
-	_, offset := at.Zone()
 	switch c.unit {
-	case Minute:
-		return fmt.Sprint(at.Format("2006-01-02 15:04 "), offset)
-	case Hour:
-		return fmt.Sprint(at.Format("2006-01-02 15 "), offset)
 	case Week:
 		year, week := at.ISOWeek()
-		return fmt.Sprintf("%04d week %02d", year, week)
+		return year*100 + week
 	case Month:
 		last := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 		if dayOfMonth < min(c.Anchor(), last) {
 			year, month, _ = time.Date(year, month-1, 1, 0, 0, 0, 0, time.UTC).Date()
 		}
-		return fmt.Sprintf("%04d-%02d", year, month)
+		return year*100 + int(month)
 	}
-	return fmt.Sprintf("%04d-%02d-%02d", year, month, dayOfMonth)
+	date := year*10_000 + int(month)*100 + dayOfMonth
+	if c.unit == Day {
+		return date
+	}
+	_, offset := at.Zone()
+	shown := date*100 + at.Hour()
+	if c.unit == Minute {
+		shown = shown*100 + at.Minute()
+	}
+	return shown*10_000 + 5000 + offset/minute
 }
 
 // walk is the same by a second, simple way: it looks at the wall clock every
