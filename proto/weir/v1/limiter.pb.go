@@ -23,6 +23,68 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type RefundState int32
+
+const (
+	RefundState_REFUND_STATE_UNSPECIFIED RefundState = 0
+	// Units were given back.
+	RefundState_REFUND_STATE_REFUNDED RefundState = 1
+	// Nothing is left to give back: this receipt, or Envoy's negative hits, did
+	// it before.
+	RefundState_REFUND_STATE_ALREADY RefundState = 2
+	// The period is over, the quota was reset, or the store lost its data since
+	// and began anew: nothing was changed.
+	RefundState_REFUND_STATE_ENDED RefundState = 3
+	// Another region charged: the receipt was passed on unread and is refunded
+	// there once that region is in touch, if it is genuine and still in time.
+	RefundState_REFUND_STATE_FORWARDED RefundState = 4
+)
+
+// Enum value maps for RefundState.
+var (
+	RefundState_name = map[int32]string{
+		0: "REFUND_STATE_UNSPECIFIED",
+		1: "REFUND_STATE_REFUNDED",
+		2: "REFUND_STATE_ALREADY",
+		3: "REFUND_STATE_ENDED",
+		4: "REFUND_STATE_FORWARDED",
+	}
+	RefundState_value = map[string]int32{
+		"REFUND_STATE_UNSPECIFIED": 0,
+		"REFUND_STATE_REFUNDED":    1,
+		"REFUND_STATE_ALREADY":     2,
+		"REFUND_STATE_ENDED":       3,
+		"REFUND_STATE_FORWARDED":   4,
+	}
+)
+
+func (x RefundState) Enum() *RefundState {
+	p := new(RefundState)
+	*p = x
+	return p
+}
+
+func (x RefundState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RefundState) Descriptor() protoreflect.EnumDescriptor {
+	return file_weir_v1_limiter_proto_enumTypes[0].Descriptor()
+}
+
+func (RefundState) Type() protoreflect.EnumType {
+	return &file_weir_v1_limiter_proto_enumTypes[0]
+}
+
+func (x RefundState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RefundState.Descriptor instead.
+func (RefundState) EnumDescriptor() ([]byte, []int) {
+	return file_weir_v1_limiter_proto_rawDescGZIP(), []int{0}
+}
+
 type LimitKind int32
 
 const (
@@ -56,11 +118,11 @@ func (x LimitKind) String() string {
 }
 
 func (LimitKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_weir_v1_limiter_proto_enumTypes[0].Descriptor()
+	return file_weir_v1_limiter_proto_enumTypes[1].Descriptor()
 }
 
 func (LimitKind) Type() protoreflect.EnumType {
-	return &file_weir_v1_limiter_proto_enumTypes[0]
+	return &file_weir_v1_limiter_proto_enumTypes[1]
 }
 
 func (x LimitKind) Number() protoreflect.EnumNumber {
@@ -69,7 +131,7 @@ func (x LimitKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LimitKind.Descriptor instead.
 func (LimitKind) EnumDescriptor() ([]byte, []int) {
-	return file_weir_v1_limiter_proto_rawDescGZIP(), []int{0}
+	return file_weir_v1_limiter_proto_rawDescGZIP(), []int{1}
 }
 
 type Reason int32
@@ -86,6 +148,9 @@ const (
 	Reason_REASON_STORE_UNAVAILABLE Reason = 4
 	// The node holds as many keys as its bound allows and this one is new.
 	Reason_REASON_CAPACITY Reason = 5
+	// Enough of the quota is left, but this region may not let it through by
+	// itself until another gives it rights.
+	Reason_REASON_QUOTA_RIGHTS_EXHAUSTED Reason = 6
 )
 
 // Enum value maps for Reason.
@@ -97,14 +162,16 @@ var (
 		3: "REASON_COST_EXCEEDS_LIMIT",
 		4: "REASON_STORE_UNAVAILABLE",
 		5: "REASON_CAPACITY",
+		6: "REASON_QUOTA_RIGHTS_EXHAUSTED",
 	}
 	Reason_value = map[string]int32{
-		"REASON_UNSPECIFIED":        0,
-		"REASON_LIMIT_EXCEEDED":     1,
-		"REASON_QUOTA_EXHAUSTED":    2,
-		"REASON_COST_EXCEEDS_LIMIT": 3,
-		"REASON_STORE_UNAVAILABLE":  4,
-		"REASON_CAPACITY":           5,
+		"REASON_UNSPECIFIED":            0,
+		"REASON_LIMIT_EXCEEDED":         1,
+		"REASON_QUOTA_EXHAUSTED":        2,
+		"REASON_COST_EXCEEDS_LIMIT":     3,
+		"REASON_STORE_UNAVAILABLE":      4,
+		"REASON_CAPACITY":               5,
+		"REASON_QUOTA_RIGHTS_EXHAUSTED": 6,
 	}
 )
 
@@ -119,11 +186,11 @@ func (x Reason) String() string {
 }
 
 func (Reason) Descriptor() protoreflect.EnumDescriptor {
-	return file_weir_v1_limiter_proto_enumTypes[1].Descriptor()
+	return file_weir_v1_limiter_proto_enumTypes[2].Descriptor()
 }
 
 func (Reason) Type() protoreflect.EnumType {
-	return &file_weir_v1_limiter_proto_enumTypes[1]
+	return &file_weir_v1_limiter_proto_enumTypes[2]
 }
 
 func (x Reason) Number() protoreflect.EnumNumber {
@@ -132,7 +199,7 @@ func (x Reason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Reason.Descriptor instead.
 func (Reason) EnumDescriptor() ([]byte, []int) {
-	return file_weir_v1_limiter_proto_rawDescGZIP(), []int{1}
+	return file_weir_v1_limiter_proto_rawDescGZIP(), []int{2}
 }
 
 type DecidedBy int32
@@ -174,11 +241,11 @@ func (x DecidedBy) String() string {
 }
 
 func (DecidedBy) Descriptor() protoreflect.EnumDescriptor {
-	return file_weir_v1_limiter_proto_enumTypes[2].Descriptor()
+	return file_weir_v1_limiter_proto_enumTypes[3].Descriptor()
 }
 
 func (DecidedBy) Type() protoreflect.EnumType {
-	return &file_weir_v1_limiter_proto_enumTypes[2]
+	return &file_weir_v1_limiter_proto_enumTypes[3]
 }
 
 func (x DecidedBy) Number() protoreflect.EnumNumber {
@@ -187,7 +254,7 @@ func (x DecidedBy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DecidedBy.Descriptor instead.
 func (DecidedBy) EnumDescriptor() ([]byte, []int) {
-	return file_weir_v1_limiter_proto_rawDescGZIP(), []int{2}
+	return file_weir_v1_limiter_proto_rawDescGZIP(), []int{3}
 }
 
 type CheckRequest struct {
@@ -282,7 +349,10 @@ type CheckResponse struct {
 	Global *GlobalView `protobuf:"bytes,10,opt,name=global,proto3" json:"global,omitempty"`
 	// What every matching limit said, in the order of the rules; only with
 	// explain.
-	Limits        []*LimitStatus `protobuf:"bytes,11,rep,name=limits,proto3" json:"limits,omitempty"`
+	Limits []*LimitStatus `protobuf:"bytes,11,rep,name=limits,proto3" json:"limits,omitempty"`
+	// What Refund takes: opaque, at most 4096 bytes. Empty unless the check was
+	// allowed and charged a quota of a rule that is refundable.
+	Receipt       []byte `protobuf:"bytes,12,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -390,6 +460,13 @@ func (x *CheckResponse) GetGlobal() *GlobalView {
 func (x *CheckResponse) GetLimits() []*LimitStatus {
 	if x != nil {
 		return x.Limits
+	}
+	return nil
+}
+
+func (x *CheckResponse) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
 	}
 	return nil
 }
@@ -657,6 +734,196 @@ func (x *CheckBatchResponse) GetChecks() []*CheckResponse {
 	return nil
 }
 
+type RefundRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As the check's answer gave it.
+	Receipt []byte `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Units to give back to each quota that was charged; unset is the check's
+	// whole cost, and more than that is cut to it. At least 1. What is not given
+	// back the first time stays charged.
+	Units         *uint64 `protobuf:"varint,2,opt,name=units,proto3,oneof" json:"units,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefundRequest) Reset() {
+	*x = RefundRequest{}
+	mi := &file_weir_v1_limiter_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefundRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefundRequest) ProtoMessage() {}
+
+func (x *RefundRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_weir_v1_limiter_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefundRequest.ProtoReflect.Descriptor instead.
+func (*RefundRequest) Descriptor() ([]byte, []int) {
+	return file_weir_v1_limiter_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RefundRequest) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *RefundRequest) GetUnits() uint64 {
+	if x != nil && x.Units != nil {
+		return *x.Units
+	}
+	return 0
+}
+
+type RefundResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first of REFUNDED, ALREADY and ENDED that is true of a quota, or
+	// FORWARDED.
+	State RefundState `protobuf:"varint,1,opt,name=state,proto3,enum=weir.v1.RefundState" json:"state,omitempty"`
+	// The quotas that the receipt names; none when FORWARDED.
+	Quotas []*RefundedQuota `protobuf:"bytes,2,rep,name=quotas,proto3" json:"quotas,omitempty"`
+	// The region that gave the receipt.
+	Region        string `protobuf:"bytes,3,opt,name=region,proto3" json:"region,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefundResponse) Reset() {
+	*x = RefundResponse{}
+	mi := &file_weir_v1_limiter_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefundResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefundResponse) ProtoMessage() {}
+
+func (x *RefundResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_weir_v1_limiter_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefundResponse.ProtoReflect.Descriptor instead.
+func (*RefundResponse) Descriptor() ([]byte, []int) {
+	return file_weir_v1_limiter_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RefundResponse) GetState() RefundState {
+	if x != nil {
+		return x.State
+	}
+	return RefundState_REFUND_STATE_UNSPECIFIED
+}
+
+func (x *RefundResponse) GetQuotas() []*RefundedQuota {
+	if x != nil {
+		return x.Quotas
+	}
+	return nil
+}
+
+func (x *RefundResponse) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+// RefundedQuota is what became of one quota's part in a refund.
+type RefundedQuota struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Rule  string                 `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Units given back now.
+	Units         int64       `protobuf:"varint,3,opt,name=units,proto3" json:"units,omitempty"`
+	State         RefundState `protobuf:"varint,4,opt,name=state,proto3,enum=weir.v1.RefundState" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefundedQuota) Reset() {
+	*x = RefundedQuota{}
+	mi := &file_weir_v1_limiter_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefundedQuota) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefundedQuota) ProtoMessage() {}
+
+func (x *RefundedQuota) ProtoReflect() protoreflect.Message {
+	mi := &file_weir_v1_limiter_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefundedQuota.ProtoReflect.Descriptor instead.
+func (*RefundedQuota) Descriptor() ([]byte, []int) {
+	return file_weir_v1_limiter_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RefundedQuota) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *RefundedQuota) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *RefundedQuota) GetUnits() int64 {
+	if x != nil {
+		return x.Units
+	}
+	return 0
+}
+
+func (x *RefundedQuota) GetState() RefundState {
+	if x != nil {
+		return x.State
+	}
+	return RefundState_REFUND_STATE_UNSPECIFIED
+}
+
 var File_weir_v1_limiter_proto protoreflect.FileDescriptor
 
 const file_weir_v1_limiter_proto_rawDesc = "" +
@@ -671,7 +938,7 @@ const file_weir_v1_limiter_proto_rawDesc = "" +
 	"\x0fAttributesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
-	"\x05_cost\"\x92\x03\n" +
+	"\x05_cost\"\xac\x03\n" +
 	"\rCheckResponse\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12'\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\x0f.weir.v1.ReasonR\x06reason\x12\x12\n" +
@@ -685,7 +952,8 @@ const file_weir_v1_limiter_proto_rawDesc = "" +
 	"decided_by\x18\t \x01(\x0e2\x12.weir.v1.DecidedByR\tdecidedBy\x12+\n" +
 	"\x06global\x18\n" +
 	" \x01(\v2\x13.weir.v1.GlobalViewR\x06global\x12,\n" +
-	"\x06limits\x18\v \x03(\v2\x14.weir.v1.LimitStatusR\x06limits\"\xbc\x02\n" +
+	"\x06limits\x18\v \x03(\v2\x14.weir.v1.LimitStatusR\x06limits\x12\x18\n" +
+	"\areceipt\x18\f \x01(\fR\areceipt\"\xbc\x02\n" +
 	"\vLimitStatus\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12&\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x12.weir.v1.LimitKindR\x04kind\x12\x10\n" +
@@ -705,27 +973,48 @@ const file_weir_v1_limiter_proto_rawDesc = "" +
 	"\x11CheckBatchRequest\x12-\n" +
 	"\x06checks\x18\x01 \x03(\v2\x15.weir.v1.CheckRequestR\x06checks\"D\n" +
 	"\x12CheckBatchResponse\x12.\n" +
-	"\x06checks\x18\x01 \x03(\v2\x16.weir.v1.CheckResponseR\x06checks*T\n" +
+	"\x06checks\x18\x01 \x03(\v2\x16.weir.v1.CheckResponseR\x06checks\"N\n" +
+	"\rRefundRequest\x12\x18\n" +
+	"\areceipt\x18\x01 \x01(\fR\areceipt\x12\x19\n" +
+	"\x05units\x18\x02 \x01(\x04H\x00R\x05units\x88\x01\x01B\b\n" +
+	"\x06_units\"\x84\x01\n" +
+	"\x0eRefundResponse\x12*\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x14.weir.v1.RefundStateR\x05state\x12.\n" +
+	"\x06quotas\x18\x02 \x03(\v2\x16.weir.v1.RefundedQuotaR\x06quotas\x12\x16\n" +
+	"\x06region\x18\x03 \x01(\tR\x06region\"w\n" +
+	"\rRefundedQuota\x12\x12\n" +
+	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
+	"\x05units\x18\x03 \x01(\x03R\x05units\x12*\n" +
+	"\x05state\x18\x04 \x01(\x0e2\x14.weir.v1.RefundStateR\x05state*\x94\x01\n" +
+	"\vRefundState\x12\x1c\n" +
+	"\x18REFUND_STATE_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15REFUND_STATE_REFUNDED\x10\x01\x12\x18\n" +
+	"\x14REFUND_STATE_ALREADY\x10\x02\x12\x16\n" +
+	"\x12REFUND_STATE_ENDED\x10\x03\x12\x1a\n" +
+	"\x16REFUND_STATE_FORWARDED\x10\x04*T\n" +
 	"\tLimitKind\x12\x1a\n" +
 	"\x16LIMIT_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11LIMIT_KIND_BUCKET\x10\x01\x12\x14\n" +
-	"\x10LIMIT_KIND_QUOTA\x10\x02*\xa9\x01\n" +
+	"\x10LIMIT_KIND_QUOTA\x10\x02*\xcc\x01\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_LIMIT_EXCEEDED\x10\x01\x12\x1a\n" +
 	"\x16REASON_QUOTA_EXHAUSTED\x10\x02\x12\x1d\n" +
 	"\x19REASON_COST_EXCEEDS_LIMIT\x10\x03\x12\x1c\n" +
 	"\x18REASON_STORE_UNAVAILABLE\x10\x04\x12\x13\n" +
-	"\x0fREASON_CAPACITY\x10\x05*l\n" +
+	"\x0fREASON_CAPACITY\x10\x05\x12!\n" +
+	"\x1dREASON_QUOTA_RIGHTS_EXHAUSTED\x10\x06*l\n" +
 	"\tDecidedBy\x12\x1a\n" +
 	"\x16DECIDED_BY_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10DECIDED_BY_STORE\x10\x01\x12\x15\n" +
 	"\x11DECIDED_BY_CLOSED\x10\x02\x12\x16\n" +
-	"\x12DECIDED_BY_NO_RULE\x10\x032\x8f\x01\n" +
+	"\x12DECIDED_BY_NO_RULE\x10\x032\xca\x01\n" +
 	"\x0eLimiterService\x126\n" +
 	"\x05Check\x12\x15.weir.v1.CheckRequest\x1a\x16.weir.v1.CheckResponse\x12E\n" +
 	"\n" +
-	"CheckBatch\x12\x1a.weir.v1.CheckBatchRequest\x1a\x1b.weir.v1.CheckBatchResponseB\x1bZ\x19weir/proto/weir/v1;weirv1b\x06proto3"
+	"CheckBatch\x12\x1a.weir.v1.CheckBatchRequest\x1a\x1b.weir.v1.CheckBatchResponse\x129\n" +
+	"\x06Refund\x12\x16.weir.v1.RefundRequest\x1a\x17.weir.v1.RefundResponseB\x1bZ\x19weir/proto/weir/v1;weirv1b\x06proto3"
 
 var (
 	file_weir_v1_limiter_proto_rawDescOnce sync.Once
@@ -739,39 +1028,48 @@ func file_weir_v1_limiter_proto_rawDescGZIP() []byte {
 	return file_weir_v1_limiter_proto_rawDescData
 }
 
-var file_weir_v1_limiter_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_weir_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_weir_v1_limiter_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_weir_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_weir_v1_limiter_proto_goTypes = []any{
-	(LimitKind)(0),             // 0: weir.v1.LimitKind
-	(Reason)(0),                // 1: weir.v1.Reason
-	(DecidedBy)(0),             // 2: weir.v1.DecidedBy
-	(*CheckRequest)(nil),       // 3: weir.v1.CheckRequest
-	(*CheckResponse)(nil),      // 4: weir.v1.CheckResponse
-	(*LimitStatus)(nil),        // 5: weir.v1.LimitStatus
-	(*GlobalView)(nil),         // 6: weir.v1.GlobalView
-	(*CheckBatchRequest)(nil),  // 7: weir.v1.CheckBatchRequest
-	(*CheckBatchResponse)(nil), // 8: weir.v1.CheckBatchResponse
-	nil,                        // 9: weir.v1.CheckRequest.AttributesEntry
+	(RefundState)(0),           // 0: weir.v1.RefundState
+	(LimitKind)(0),             // 1: weir.v1.LimitKind
+	(Reason)(0),                // 2: weir.v1.Reason
+	(DecidedBy)(0),             // 3: weir.v1.DecidedBy
+	(*CheckRequest)(nil),       // 4: weir.v1.CheckRequest
+	(*CheckResponse)(nil),      // 5: weir.v1.CheckResponse
+	(*LimitStatus)(nil),        // 6: weir.v1.LimitStatus
+	(*GlobalView)(nil),         // 7: weir.v1.GlobalView
+	(*CheckBatchRequest)(nil),  // 8: weir.v1.CheckBatchRequest
+	(*CheckBatchResponse)(nil), // 9: weir.v1.CheckBatchResponse
+	(*RefundRequest)(nil),      // 10: weir.v1.RefundRequest
+	(*RefundResponse)(nil),     // 11: weir.v1.RefundResponse
+	(*RefundedQuota)(nil),      // 12: weir.v1.RefundedQuota
+	nil,                        // 13: weir.v1.CheckRequest.AttributesEntry
 }
 var file_weir_v1_limiter_proto_depIdxs = []int32{
-	9,  // 0: weir.v1.CheckRequest.attributes:type_name -> weir.v1.CheckRequest.AttributesEntry
-	1,  // 1: weir.v1.CheckResponse.reason:type_name -> weir.v1.Reason
-	2,  // 2: weir.v1.CheckResponse.decided_by:type_name -> weir.v1.DecidedBy
-	6,  // 3: weir.v1.CheckResponse.global:type_name -> weir.v1.GlobalView
-	5,  // 4: weir.v1.CheckResponse.limits:type_name -> weir.v1.LimitStatus
-	0,  // 5: weir.v1.LimitStatus.kind:type_name -> weir.v1.LimitKind
-	1,  // 6: weir.v1.LimitStatus.reason:type_name -> weir.v1.Reason
-	3,  // 7: weir.v1.CheckBatchRequest.checks:type_name -> weir.v1.CheckRequest
-	4,  // 8: weir.v1.CheckBatchResponse.checks:type_name -> weir.v1.CheckResponse
-	3,  // 9: weir.v1.LimiterService.Check:input_type -> weir.v1.CheckRequest
-	7,  // 10: weir.v1.LimiterService.CheckBatch:input_type -> weir.v1.CheckBatchRequest
-	4,  // 11: weir.v1.LimiterService.Check:output_type -> weir.v1.CheckResponse
-	8,  // 12: weir.v1.LimiterService.CheckBatch:output_type -> weir.v1.CheckBatchResponse
-	11, // [11:13] is the sub-list for method output_type
-	9,  // [9:11] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	13, // 0: weir.v1.CheckRequest.attributes:type_name -> weir.v1.CheckRequest.AttributesEntry
+	2,  // 1: weir.v1.CheckResponse.reason:type_name -> weir.v1.Reason
+	3,  // 2: weir.v1.CheckResponse.decided_by:type_name -> weir.v1.DecidedBy
+	7,  // 3: weir.v1.CheckResponse.global:type_name -> weir.v1.GlobalView
+	6,  // 4: weir.v1.CheckResponse.limits:type_name -> weir.v1.LimitStatus
+	1,  // 5: weir.v1.LimitStatus.kind:type_name -> weir.v1.LimitKind
+	2,  // 6: weir.v1.LimitStatus.reason:type_name -> weir.v1.Reason
+	4,  // 7: weir.v1.CheckBatchRequest.checks:type_name -> weir.v1.CheckRequest
+	5,  // 8: weir.v1.CheckBatchResponse.checks:type_name -> weir.v1.CheckResponse
+	0,  // 9: weir.v1.RefundResponse.state:type_name -> weir.v1.RefundState
+	12, // 10: weir.v1.RefundResponse.quotas:type_name -> weir.v1.RefundedQuota
+	0,  // 11: weir.v1.RefundedQuota.state:type_name -> weir.v1.RefundState
+	4,  // 12: weir.v1.LimiterService.Check:input_type -> weir.v1.CheckRequest
+	8,  // 13: weir.v1.LimiterService.CheckBatch:input_type -> weir.v1.CheckBatchRequest
+	10, // 14: weir.v1.LimiterService.Refund:input_type -> weir.v1.RefundRequest
+	5,  // 15: weir.v1.LimiterService.Check:output_type -> weir.v1.CheckResponse
+	9,  // 16: weir.v1.LimiterService.CheckBatch:output_type -> weir.v1.CheckBatchResponse
+	11, // 17: weir.v1.LimiterService.Refund:output_type -> weir.v1.RefundResponse
+	15, // [15:18] is the sub-list for method output_type
+	12, // [12:15] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_weir_v1_limiter_proto_init() }
@@ -780,13 +1078,14 @@ func file_weir_v1_limiter_proto_init() {
 		return
 	}
 	file_weir_v1_limiter_proto_msgTypes[0].OneofWrappers = []any{}
+	file_weir_v1_limiter_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weir_v1_limiter_proto_rawDesc), len(file_weir_v1_limiter_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   7,
+			NumEnums:      4,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	LimiterService_Check_FullMethodName      = "/weir.v1.LimiterService/Check"
 	LimiterService_CheckBatch_FullMethodName = "/weir.v1.LimiterService/CheckBatch"
+	LimiterService_Refund_FullMethodName     = "/weir.v1.LimiterService/Refund"
 )
 
 // LimiterServiceClient is the client API for LimiterService service.
@@ -41,6 +42,15 @@ type LimiterServiceClient interface {
 	// CheckBatch decides many requests, each on its own, in one call to the
 	// store. Answers stand in the order of the requests.
 	CheckBatch(ctx context.Context, in *CheckBatchRequest, opts ...grpc.CallOption) (*CheckBatchResponse, error)
+	// Refund gives back what an allowed check charged to the quotas of rules that
+	// are refundable. A receipt is refunded once, however often it is sent. The
+	// region that charged does it; another passes the receipt on. Errors are also
+	// INVALID_ARGUMENT (no region of this cluster gave the receipt),
+	// FAILED_PRECONDITION (another region gave it and this node cannot pass it on:
+	// the message says where to bring it), RESOURCE_EXHAUSTED (as many receipts
+	// wait for other regions as may) and UNAVAILABLE (the store did not answer:
+	// send it again).
+	Refund(ctx context.Context, in *RefundRequest, opts ...grpc.CallOption) (*RefundResponse, error)
 }
 
 type limiterServiceClient struct {
@@ -71,6 +81,16 @@ func (c *limiterServiceClient) CheckBatch(ctx context.Context, in *CheckBatchReq
 	return out, nil
 }
 
+func (c *limiterServiceClient) Refund(ctx context.Context, in *RefundRequest, opts ...grpc.CallOption) (*RefundResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RefundResponse)
+	err := c.cc.Invoke(ctx, LimiterService_Refund_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // LimiterServiceServer is the server API for LimiterService service.
 // All implementations must embed UnimplementedLimiterServiceServer
 // for forward compatibility.
@@ -87,6 +107,15 @@ type LimiterServiceServer interface {
 	// CheckBatch decides many requests, each on its own, in one call to the
 	// store. Answers stand in the order of the requests.
 	CheckBatch(context.Context, *CheckBatchRequest) (*CheckBatchResponse, error)
+	// Refund gives back what an allowed check charged to the quotas of rules that
+	// are refundable. A receipt is refunded once, however often it is sent. The
+	// region that charged does it; another passes the receipt on. Errors are also
+	// INVALID_ARGUMENT (no region of this cluster gave the receipt),
+	// FAILED_PRECONDITION (another region gave it and this node cannot pass it on:
+	// the message says where to bring it), RESOURCE_EXHAUSTED (as many receipts
+	// wait for other regions as may) and UNAVAILABLE (the store did not answer:
+	// send it again).
+	Refund(context.Context, *RefundRequest) (*RefundResponse, error)
 	mustEmbedUnimplementedLimiterServiceServer()
 }
 
@@ -102,6 +131,9 @@ func (UnimplementedLimiterServiceServer) Check(context.Context, *CheckRequest) (
 }
 func (UnimplementedLimiterServiceServer) CheckBatch(context.Context, *CheckBatchRequest) (*CheckBatchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckBatch not implemented")
+}
+func (UnimplementedLimiterServiceServer) Refund(context.Context, *RefundRequest) (*RefundResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Refund not implemented")
 }
 func (UnimplementedLimiterServiceServer) mustEmbedUnimplementedLimiterServiceServer() {}
 func (UnimplementedLimiterServiceServer) testEmbeddedByValue()                        {}
@@ -160,6 +192,24 @@ func _LimiterService_CheckBatch_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LimiterService_Refund_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RefundRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LimiterServiceServer).Refund(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LimiterService_Refund_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LimiterServiceServer).Refund(ctx, req.(*RefundRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // LimiterService_ServiceDesc is the grpc.ServiceDesc for LimiterService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -174,6 +224,10 @@ var LimiterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CheckBatch",
 			Handler:    _LimiterService_CheckBatch_Handler,
+		},
+		{
+			MethodName: "Refund",
+			Handler:    _LimiterService_Refund_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

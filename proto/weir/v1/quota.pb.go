@@ -494,7 +494,21 @@ type Quota struct {
 	// max(0, limit - used).
 	Remaining int64 `protobuf:"varint,7,opt,name=remaining,proto3" json:"remaining,omitempty"`
 	// In the order of the node's regions.
-	ByRegion      []*RegionUse `protobuf:"bytes,8,rep,name=by_region,json=byRegion,proto3" json:"by_region,omitempty"`
+	ByRegion []*RegionUse `protobuf:"bytes,8,rep,name=by_region,json=byRegion,proto3" json:"by_region,omitempty"`
+	// By how many units the regions together may pass the limit while they cannot
+	// hear each other; 0 when it is unbounded.
+	Overshoot int64 `protobuf:"varint,9,opt,name=overshoot,proto3" json:"overshoot,omitempty"`
+	// Regions keep no rights: each may use what it believes is left.
+	OvershootUnbounded bool `protobuf:"varint,10,opt,name=overshoot_unbounded,json=overshootUnbounded,proto3" json:"overshoot_unbounded,omitempty"`
+	// Units by which the limit will be passed at worst: if from now on no region
+	// hears of another and each lets through all that it may. What it is passed
+	// by already is part of it.
+	Exposure int64 `protobuf:"varint,11,opt,name=exposure,proto3" json:"exposure,omitempty"`
+	// The IANA zone of the calendar that the period is of, such as
+	// America/Los_Angeles; empty when this node's rules no longer name the rule.
+	TimeZone string `protobuf:"bytes,12,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	// How often the key was reset in this period.
+	Generation    uint32 `protobuf:"varint,13,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -585,12 +599,64 @@ func (x *Quota) GetByRegion() []*RegionUse {
 	return nil
 }
 
-// RegionUse is one region's part of a quota, over all replicas it ever had.
+func (x *Quota) GetOvershoot() int64 {
+	if x != nil {
+		return x.Overshoot
+	}
+	return 0
+}
+
+func (x *Quota) GetOvershootUnbounded() bool {
+	if x != nil {
+		return x.OvershootUnbounded
+	}
+	return false
+}
+
+func (x *Quota) GetExposure() int64 {
+	if x != nil {
+		return x.Exposure
+	}
+	return 0
+}
+
+func (x *Quota) GetTimeZone() string {
+	if x != nil {
+		return x.TimeZone
+	}
+	return ""
+}
+
+func (x *Quota) GetGeneration() uint32 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+// RegionUse is one region's part of a quota, over all replicas it ever had, in
+// units. Where overshoot is unbounded there are no rights: share and rights
+// are 0.
 type RegionUse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Region        string                 `protobuf:"bytes,1,opt,name=region,proto3" json:"region,omitempty"`
-	Taken         int64                  `protobuf:"varint,2,opt,name=taken,proto3" json:"taken,omitempty"`
-	GivenBack     int64                  `protobuf:"varint,3,opt,name=given_back,json=givenBack,proto3" json:"given_back,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Region    string                 `protobuf:"bytes,1,opt,name=region,proto3" json:"region,omitempty"`
+	Taken     int64                  `protobuf:"varint,2,opt,name=taken,proto3" json:"taken,omitempty"`
+	GivenBack int64                  `protobuf:"varint,3,opt,name=given_back,json=givenBack,proto3" json:"given_back,omitempty"`
+	// The region's share of limit + overshoot, by its weight.
+	Share int64 `protobuf:"varint,4,opt,name=share,proto3" json:"share,omitempty"`
+	// What it may still let through by itself: share + granted + received_from -
+	// given_to - taken + given_back. Below 0 where its use was heard of before
+	// the gift that it rests on.
+	Rights int64 `protobuf:"varint,5,opt,name=rights,proto3" json:"rights,omitempty"`
+	// What operators granted it.
+	Granted int64 `protobuf:"varint,6,opt,name=granted,proto3" json:"granted,omitempty"`
+	// The largest cost it refused for want of rights and has not had rights for
+	// since.
+	Unmet int64 `protobuf:"varint,7,opt,name=unmet,proto3" json:"unmet,omitempty"`
+	// Rights it gave to others, and others gave to it; in the order of the
+	// regions, without those of 0 units.
+	GivenTo       []*Transfer `protobuf:"bytes,8,rep,name=given_to,json=givenTo,proto3" json:"given_to,omitempty"`
+	ReceivedFrom  []*Transfer `protobuf:"bytes,9,rep,name=received_from,json=receivedFrom,proto3" json:"received_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -646,6 +712,102 @@ func (x *RegionUse) GetGivenBack() int64 {
 	return 0
 }
 
+func (x *RegionUse) GetShare() int64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *RegionUse) GetRights() int64 {
+	if x != nil {
+		return x.Rights
+	}
+	return 0
+}
+
+func (x *RegionUse) GetGranted() int64 {
+	if x != nil {
+		return x.Granted
+	}
+	return 0
+}
+
+func (x *RegionUse) GetUnmet() int64 {
+	if x != nil {
+		return x.Unmet
+	}
+	return 0
+}
+
+func (x *RegionUse) GetGivenTo() []*Transfer {
+	if x != nil {
+		return x.GivenTo
+	}
+	return nil
+}
+
+func (x *RegionUse) GetReceivedFrom() []*Transfer {
+	if x != nil {
+		return x.ReceivedFrom
+	}
+	return nil
+}
+
+// Transfer is rights that went from one region to another in a period.
+type Transfer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The other region.
+	Region        string `protobuf:"bytes,1,opt,name=region,proto3" json:"region,omitempty"`
+	Units         int64  `protobuf:"varint,2,opt,name=units,proto3" json:"units,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Transfer) Reset() {
+	*x = Transfer{}
+	mi := &file_weir_v1_quota_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Transfer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Transfer) ProtoMessage() {}
+
+func (x *Transfer) ProtoReflect() protoreflect.Message {
+	mi := &file_weir_v1_quota_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Transfer.ProtoReflect.Descriptor instead.
+func (*Transfer) Descriptor() ([]byte, []int) {
+	return file_weir_v1_quota_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Transfer) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *Transfer) GetUnits() int64 {
+	if x != nil {
+		return x.Units
+	}
+	return 0
+}
+
 // RegionState is how a region stands in the eyes of the node that answers.
 type RegionState struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -661,7 +823,7 @@ type RegionState struct {
 
 func (x *RegionState) Reset() {
 	*x = RegionState{}
-	mi := &file_weir_v1_quota_proto_msgTypes[8]
+	mi := &file_weir_v1_quota_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -673,7 +835,7 @@ func (x *RegionState) String() string {
 func (*RegionState) ProtoMessage() {}
 
 func (x *RegionState) ProtoReflect() protoreflect.Message {
-	mi := &file_weir_v1_quota_proto_msgTypes[8]
+	mi := &file_weir_v1_quota_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -686,7 +848,7 @@ func (x *RegionState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegionState.ProtoReflect.Descriptor instead.
 func (*RegionState) Descriptor() ([]byte, []int) {
-	return file_weir_v1_quota_proto_rawDescGZIP(), []int{8}
+	return file_weir_v1_quota_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RegionState) GetRegion() string {
@@ -745,7 +907,7 @@ const file_weir_v1_quota_proto_rawDesc = "" +
 	"\vinterval_ms\x18\x02 \x01(\x05R\n" +
 	"intervalMs\"F\n" +
 	"\x13WatchQuotasResponse\x12/\n" +
-	"\x04page\x18\x01 \x01(\v2\x1b.weir.v1.ListQuotasResponseR\x04page\"\x98\x02\n" +
+	"\x04page\x18\x01 \x01(\v2\x1b.weir.v1.ListQuotasResponseR\x04page\"\xc0\x03\n" +
 	"\x05Quota\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -754,12 +916,29 @@ const file_weir_v1_quota_proto_rawDesc = "" +
 	"\x17period_end_unix_seconds\x18\x05 \x01(\x03R\x14periodEndUnixSeconds\x12\x12\n" +
 	"\x04used\x18\x06 \x01(\x03R\x04used\x12\x1c\n" +
 	"\tremaining\x18\a \x01(\x03R\tremaining\x12/\n" +
-	"\tby_region\x18\b \x03(\v2\x12.weir.v1.RegionUseR\bbyRegion\"X\n" +
+	"\tby_region\x18\b \x03(\v2\x12.weir.v1.RegionUseR\bbyRegion\x12\x1c\n" +
+	"\tovershoot\x18\t \x01(\x03R\tovershoot\x12/\n" +
+	"\x13overshoot_unbounded\x18\n" +
+	" \x01(\bR\x12overshootUnbounded\x12\x1a\n" +
+	"\bexposure\x18\v \x01(\x03R\bexposure\x12\x1b\n" +
+	"\ttime_zone\x18\f \x01(\tR\btimeZone\x12\x1e\n" +
+	"\n" +
+	"generation\x18\r \x01(\rR\n" +
+	"generation\"\x9c\x02\n" +
 	"\tRegionUse\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\tR\x06region\x12\x14\n" +
 	"\x05taken\x18\x02 \x01(\x03R\x05taken\x12\x1d\n" +
 	"\n" +
-	"given_back\x18\x03 \x01(\x03R\tgivenBack\"\x82\x01\n" +
+	"given_back\x18\x03 \x01(\x03R\tgivenBack\x12\x14\n" +
+	"\x05share\x18\x04 \x01(\x03R\x05share\x12\x16\n" +
+	"\x06rights\x18\x05 \x01(\x03R\x06rights\x12\x18\n" +
+	"\agranted\x18\x06 \x01(\x03R\agranted\x12\x14\n" +
+	"\x05unmet\x18\a \x01(\x03R\x05unmet\x12,\n" +
+	"\bgiven_to\x18\b \x03(\v2\x11.weir.v1.TransferR\agivenTo\x126\n" +
+	"\rreceived_from\x18\t \x03(\v2\x11.weir.v1.TransferR\freceivedFrom\"8\n" +
+	"\bTransfer\x12\x16\n" +
+	"\x06region\x18\x01 \x01(\tR\x06region\x12\x14\n" +
+	"\x05units\x18\x02 \x01(\x03R\x05units\"\x82\x01\n" +
 	"\vRegionState\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\tR\x06region\x12\x12\n" +
 	"\x04here\x18\x02 \x01(\bR\x04here\x12$\n" +
@@ -793,7 +972,7 @@ func file_weir_v1_quota_proto_rawDescGZIP() []byte {
 }
 
 var file_weir_v1_quota_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_weir_v1_quota_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_weir_v1_quota_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_weir_v1_quota_proto_goTypes = []any{
 	(QuotaOrder)(0),             // 0: weir.v1.QuotaOrder
 	(Touch)(0),                  // 1: weir.v1.Touch
@@ -805,29 +984,32 @@ var file_weir_v1_quota_proto_goTypes = []any{
 	(*WatchQuotasResponse)(nil), // 7: weir.v1.WatchQuotasResponse
 	(*Quota)(nil),               // 8: weir.v1.Quota
 	(*RegionUse)(nil),           // 9: weir.v1.RegionUse
-	(*RegionState)(nil),         // 10: weir.v1.RegionState
+	(*Transfer)(nil),            // 10: weir.v1.Transfer
+	(*RegionState)(nil),         // 11: weir.v1.RegionState
 }
 var file_weir_v1_quota_proto_depIdxs = []int32{
 	8,  // 0: weir.v1.GetQuotaResponse.quota:type_name -> weir.v1.Quota
-	10, // 1: weir.v1.GetQuotaResponse.regions:type_name -> weir.v1.RegionState
+	11, // 1: weir.v1.GetQuotaResponse.regions:type_name -> weir.v1.RegionState
 	0,  // 2: weir.v1.ListQuotasRequest.order:type_name -> weir.v1.QuotaOrder
 	8,  // 3: weir.v1.ListQuotasResponse.quotas:type_name -> weir.v1.Quota
-	10, // 4: weir.v1.ListQuotasResponse.regions:type_name -> weir.v1.RegionState
+	11, // 4: weir.v1.ListQuotasResponse.regions:type_name -> weir.v1.RegionState
 	4,  // 5: weir.v1.WatchQuotasRequest.list:type_name -> weir.v1.ListQuotasRequest
 	5,  // 6: weir.v1.WatchQuotasResponse.page:type_name -> weir.v1.ListQuotasResponse
 	9,  // 7: weir.v1.Quota.by_region:type_name -> weir.v1.RegionUse
-	1,  // 8: weir.v1.RegionState.touch:type_name -> weir.v1.Touch
-	2,  // 9: weir.v1.QuotaService.GetQuota:input_type -> weir.v1.GetQuotaRequest
-	4,  // 10: weir.v1.QuotaService.ListQuotas:input_type -> weir.v1.ListQuotasRequest
-	6,  // 11: weir.v1.QuotaService.WatchQuotas:input_type -> weir.v1.WatchQuotasRequest
-	3,  // 12: weir.v1.QuotaService.GetQuota:output_type -> weir.v1.GetQuotaResponse
-	5,  // 13: weir.v1.QuotaService.ListQuotas:output_type -> weir.v1.ListQuotasResponse
-	7,  // 14: weir.v1.QuotaService.WatchQuotas:output_type -> weir.v1.WatchQuotasResponse
-	12, // [12:15] is the sub-list for method output_type
-	9,  // [9:12] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	10, // 8: weir.v1.RegionUse.given_to:type_name -> weir.v1.Transfer
+	10, // 9: weir.v1.RegionUse.received_from:type_name -> weir.v1.Transfer
+	1,  // 10: weir.v1.RegionState.touch:type_name -> weir.v1.Touch
+	2,  // 11: weir.v1.QuotaService.GetQuota:input_type -> weir.v1.GetQuotaRequest
+	4,  // 12: weir.v1.QuotaService.ListQuotas:input_type -> weir.v1.ListQuotasRequest
+	6,  // 13: weir.v1.QuotaService.WatchQuotas:input_type -> weir.v1.WatchQuotasRequest
+	3,  // 14: weir.v1.QuotaService.GetQuota:output_type -> weir.v1.GetQuotaResponse
+	5,  // 15: weir.v1.QuotaService.ListQuotas:output_type -> weir.v1.ListQuotasResponse
+	7,  // 16: weir.v1.QuotaService.WatchQuotas:output_type -> weir.v1.WatchQuotasResponse
+	14, // [14:17] is the sub-list for method output_type
+	11, // [11:14] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_weir_v1_quota_proto_init() }
@@ -841,7 +1023,7 @@ func file_weir_v1_quota_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_weir_v1_quota_proto_rawDesc), len(file_weir_v1_quota_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
