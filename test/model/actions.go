@@ -16,6 +16,7 @@ const (
 	actLose                 // a reply is lost, or late
 	actAbandon              // an unresolved call is left as charged
 	actSettle               // an unresolved call is cancelled by id; A=1: that reply is lost too
+	actAlone                // a check is allowed without the store, under `open`
 	actSpend                // a unit of a lease is used
 	actReturn               // a lease is no longer used
 	actReturned             // its return arrives; A=1: the reply is lost
@@ -40,8 +41,7 @@ const (
 	actDeliver  // Node hears message A
 	actDrop     // message A is dropped
 	actDirect   // Node hears entry B of region A from node C (of all nodes) at once
-	actAck      // the region acknowledges the next split; A=1: the reply is lost
-	actAckSync  // the node writes its region's acknowledgement to disk
+	actPledge   // the node pledges itself to the next split, on disk
 	actAckHear  // the node hears what node B of region A knows of acknowledgements
 	actBegin
 	actEnd
@@ -52,7 +52,7 @@ const (
 func (c *Config) successors(s *State, try func(action)) {
 	for r := range c.Regions {
 		c.storeActions(s, uint8(r), try)
-		for n := range c.Nodes {
+		for n := range c.nodes(r) {
 			at := action{Region: uint8(r), Node: uint8(n)}
 			if s.Regions[r].Nodes[n].Up == 0 {
 				at.Kind = actRestart
@@ -121,6 +121,9 @@ func (c *Config) callActions(s *State, at action, try func(action)) {
 	if cl.Kind != callNone && cl.Lost == 0 && s.Left.Losses > 0 {
 		with(actLose)
 	}
+	if s.Left.Opens > 0 && (nd.Alone != 0 || int(g.Reigns) < c.Reigns) {
+		with(actAlone)
+	}
 	if cl.Lost == 1 {
 		with(actAbandon)
 		if cl.Kind != callGive && cl.Cancelled == 0 && g.ruled(cl.Reign) != nil && nd.Reign == cl.Reign+1 {
@@ -177,7 +180,7 @@ func (c *Config) reignActions(s *State, at action, try func(action)) {
 	with := func(k kind, a uint8) { at.Kind, at.A = k, a; try(at) }
 	exchange := func() {
 		with(actExchange, 0)
-		if s.Left.Silent > 0 && c.Nodes > 1 && g.Nodes[1-at.Node].Up == 1 {
+		if s.Left.Silent > 0 && c.mayFault(int(at.Region)) && c.nodes(int(at.Region)) > 1 && g.Nodes[1-at.Node].Up == 1 {
 			with(actExchange, 1)
 		}
 	}
@@ -192,7 +195,8 @@ func (c *Config) reignActions(s *State, at action, try func(action)) {
 	case nd.Phase == phaseClaimed:
 		exchange()
 	}
-	if nd.Phase == phaseExchanged && !ruling && int(g.Reigns) < c.Reigns {
+	claimed := st.Marker == markClaim && st.Valid == 1 || c.Mutant == ClaimSkipped
+	if nd.Phase == phaseExchanged && !ruling && claimed && int(g.Reigns) < c.Reigns {
 		with(actOpen, 0)
 	}
 	for i := range g.Stores {
@@ -215,9 +219,9 @@ func (c *Config) knowledgeActions(s *State, at action, try func(action)) {
 	with := func(k kind, a, b, half uint8) { at.Kind, at.A, at.B, at.C = k, a, b, half; try(at) }
 	own := &nd.Memory[at.Region]
 	for k := range c.Reigns {
-		for o := range c.Nodes {
+		for o := range c.nodes(int(at.Region)) {
 			from := g.Nodes[o].Memory[at.Region][k]
-			if o == int(at.Node) {
+			if o == int(at.Node) || !c.tellable(s, int(at.Region), &g.Nodes[o], k, from) {
 				continue
 			}
 			if c.Mutant == SeparateDeltas {
@@ -240,7 +244,7 @@ func (c *Config) knowledgeActions(s *State, at action, try func(action)) {
 			with(actRead, 0, 0, 0)
 		}
 	}
-	if s.Left.Crashes > 0 {
+	if c.mayCrash(s, int(at.Region)) {
 		if nd.Disk != *own {
 			with(actSync, 0, 0, 0)
 		}
@@ -257,6 +261,9 @@ func (c *Config) storeActions(s *State, r uint8, try func(action)) {
 	st, other := &g.Stores[0], &g.Stores[1]
 	if st.Unpaid > 0 {
 		with(actDeduct, 0)
+	}
+	if !c.mayFault(int(r)) {
+		return
 	}
 	if s.Left.Wipes > 0 && int(g.Reigns) < c.Reigns {
 		with(actWipe, 0)

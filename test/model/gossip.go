@@ -5,13 +5,6 @@ import (
 	"slices"
 )
 
-// hearAcks merges what o knows of acknowledgements.
-func (nd *node) hearAcks(o *node) {
-	for r := range nd.Acks {
-		nd.Acks[r] = max(nd.Acks[r], o.Acks[r])
-	}
-}
-
 // gossipActions are what nodes tell each other beyond their region, entry by
 // entry; with Config.Gossip.
 func (c *Config) gossipActions(s *State, at action, try func(action)) {
@@ -28,10 +21,12 @@ func (c *Config) gossipActions(s *State, at action, try func(action)) {
 			}
 			if slot := s.freeSlot(c, q, k, mine.Version); slot >= 0 {
 				at.Kind, at.A, at.B, at.C = actSend, uint8(q), uint8(k), 1
-				if q == int(at.Region) && !c.durable(s, nd, k, mine) {
+				if q == int(at.Region) && !c.durable(s, q, nd, k, mine) {
 					at.C = 0
 				}
-				try(at)
+				if at.C == 1 || c.nodes(q) > 1 && c.tellable(s, q, nd, k, mine) {
+					try(at)
+				}
 			}
 		}
 	}
@@ -53,7 +48,7 @@ func (c *Config) directFrom(s *State, at action, q, k int, version uint8, try fu
 		nd := &s.Regions[from].Nodes[n]
 		e := nd.Memory[q][k]
 		if nd.Up == 0 || e.Version <= version || from == int(at.Region) && q == from ||
-			from == int(at.Region) && n == int(at.Node) || from == q && !c.durable(s, nd, k, e) ||
+			from == int(at.Region) && n == int(at.Node) || from == q && !c.durable(s, q, nd, k, e) ||
 			slices.Contains(offered[:o], e.Version) {
 			continue
 		}
@@ -101,66 +96,6 @@ func (c *Config) stepGossip(s *State, nd *node, a action) {
 	}
 	// Which slot a message is in means nothing.
 	slices.SortFunc(s.Messages[:], func(x, y message) int { return bytes.Compare(messageView(&x), messageView(&y)) })
-}
-
-// splitActions are the acknowledgements of the next split, and their gossip.
-func (c *Config) splitActions(s *State, at action, try func(action)) {
-	if c.NextSplit == nil {
-		return
-	}
-	g := &s.Regions[at.Region]
-	nd := &g.Nodes[at.Node]
-	with := func(k kind, a, b uint8) { at.Kind, at.A, at.B = k, a, b; try(at) }
-	if nd.Reign != 0 && nd.Acks[at.Region] == ackNone {
-		if st := g.ruled(nd.Reign - 1); st != nil && st.Split == ackNone {
-			with(actAck, 0, 0)
-			with(actAck, 1, 0)
-		}
-	}
-	if s.Left.Crashes > 0 && nd.AckDisk != nd.Acks[at.Region] {
-		with(actAckSync, 0, 0)
-	}
-	for r := range c.Regions {
-		for n := range c.Nodes {
-			from := &s.Regions[r].Nodes[n]
-			if from.Up == 1 && c.ackNews(s, nd, from, r, int(at.Region)) != nd.Acks {
-				with(actAckHear, uint8(r), uint8(n))
-			}
-		}
-	}
-}
-
-// ackNews is what nd knows after hearing from a node of region r. A region's own
-// acknowledgement leaves it only when it cannot be forgotten.
-func (c *Config) ackNews(s *State, nd, from *node, r, to int) [maxRegions]uint8 {
-	acks := nd.Acks
-	for q := range acks {
-		if q == r && r != to && s.Left.Crashes > 0 && from.AckDisk < from.Acks[q] && c.Mutant != AckBeforeDurable {
-			continue
-		}
-		acks[q] = max(acks[q], from.Acks[q])
-	}
-	return acks
-}
-
-func (c *Config) stepSplit(s *State, g *region, nd *node, a action) {
-	switch a.Kind {
-	case actAck:
-		st := g.ruled(nd.Reign - 1)
-		st.Split = ackBefore
-		if s.Begun&(1<<a.Region) != 0 {
-			st.Split = ackAfter
-		}
-		if a.A == 0 {
-			nd.Acks[a.Region] = st.Split
-		}
-	case actAckSync:
-		nd.AckDisk = nd.Acks[a.Region]
-	case actAckHear:
-		nd.Acks = c.ackNews(s, nd, &s.Regions[a.A].Nodes[a.B], int(a.A), int(a.Region))
-	case actBegin:
-		s.Begun |= 1 << a.Region
-	}
 }
 
 // worldActions are those that no node takes part in.

@@ -72,10 +72,10 @@ func canonical(s *State, c *Config) (moved [maxRegions][maxNodes]uint8) {
 			moved[r][n] = uint8(n)
 		}
 	}
-	if c.Nodes < 2 {
-		return moved
-	}
 	for r := range c.Regions {
+		if c.nodes(r) < 2 {
+			continue
+		}
 		nodes := &s.Regions[r].Nodes
 		if bytes.Compare(nodeView(&nodes[0]), nodeView(&nodes[1])) > 0 {
 			nodes[0], nodes[1] = nodes[1], nodes[0]
@@ -88,25 +88,35 @@ func canonical(s *State, c *Config) (moved [maxRegions][maxNodes]uint8) {
 // fingerprint is a hash of 128 bits, the same in every run.
 type fingerprint struct{ hi, lo uint64 }
 
-func hash(packed []byte) fingerprint {
+// hash mixes the words of s that are not zero, each with its place.
+func hash(s *State) fingerprint {
 	const (
 		p0 = 0xa0761d6478bd642f
 		p1 = 0xe7037ed1a0b428db
 		p2 = 0x8ebc6af09c88c6e3
 		p3 = 0x589965cc75374cc3
 	)
-	x, y := uint64(p0)^uint64(len(packed)), uint64(p2)
-	for len(packed) > 0 {
-		var chunk [16]byte
-		n := copy(chunk[:], packed)
-		packed = packed[n:]
-		a := binary.LittleEndian.Uint64(chunk[:8])
-		b := binary.LittleEndian.Uint64(chunk[8:])
-		h, l := bits.Mul64(a^p1^x, b^p0^bits.RotateLeft64(x, 29))
-		x = h ^ l ^ bits.RotateLeft64(x, 17)*p3
-		h, l = bits.Mul64(a^p3^y, b^p2^bits.RotateLeft64(y, 31))
-		y = h ^ l ^ bits.RotateLeft64(y, 23)*p1
+	x, y := uint64(p0), uint64(p2)
+	mix := func(place, word uint64) {
+		h, l := bits.Mul64(word^p1^x, (place+1)*p3^x)
+		x = h ^ l
+		h, l = bits.Mul64(word^p3^y, (place+1)*p1^y)
+		y = h ^ l
 	}
-	h, l := bits.Mul64(x^p0, y^p3)
-	return fingerprint{hi: h ^ x, lo: l ^ y ^ bits.RotateLeft64(x, 32)}
+	view := stateView(s)
+	place := uint64(0)
+	for ; len(view) >= 8; view = view[8:] {
+		if word := binary.LittleEndian.Uint64(view); word != 0 {
+			mix(place, word)
+		}
+		place++
+	}
+	for _, b := range view {
+		if b != 0 {
+			mix(place, uint64(b))
+		}
+		place++
+	}
+	h, l := bits.Mul64(x^p2, p0^bits.RotateLeft64(y, 32))
+	return fingerprint{hi: h ^ l ^ x, lo: l ^ y}
 }

@@ -5,27 +5,30 @@ type Mutant string
 
 // The law-breakers. Each is a simpler rule that somebody might build.
 const (
-	LawAbiding           Mutant = ""
-	DeductAfterGiving    Mutant = "deduct-after-giving"
-	ScalarFloor          Mutant = "scalar-floor"
-	ReplicaInTwoReigns   Mutant = "replica-written-in-two-reigns"
-	ShareToEachReplica   Mutant = "share-to-each-replica"
-	AdoptedUnexchanged   Mutant = "reign-adopted-without-exchange"
-	LateReplyBelieved    Mutant = "late-reply-believed"
-	LeaseInNextReign     Mutant = "lease-returned-in-next-reign"
-	LocalSplit           Mutant = "split-from-local-configuration"
-	GiftBeforeDurable    Mutant = "gift-sent-before-durable"
-	ReceiptInOtherReign  Mutant = "receipt-honoured-in-another-reign"
-	SeparateDeltas       Mutant = "P-and-N-in-separate-deltas"
-	ClaimSkipped         Mutant = "claim-skipped"
-	PeriodUnchecked      Mutant = "period-not-checked"
-	AckBeforeDurable     Mutant = "acknowledgement-sent-before-durable"
-	ClaimKeptAcrossLives Mutant = "claim-of-another-run-honoured"
+	LawAbiding            Mutant = ""
+	DeductAfterGiving     Mutant = "deduct-after-giving"
+	ScalarFloor           Mutant = "scalar-floor"
+	ReplicaInTwoReigns    Mutant = "replica-written-in-two-reigns"
+	ShareToEachReplica    Mutant = "share-to-each-replica"
+	AdoptedUnexchanged    Mutant = "reign-adopted-without-exchange"
+	LateReplyBelieved     Mutant = "late-reply-believed"
+	LeaseInNextReign      Mutant = "lease-returned-in-next-reign"
+	LocalSplit            Mutant = "split-from-local-configuration"
+	GiftBeforeDurable     Mutant = "gift-sent-before-durable"
+	GiftToldBeforeDurable Mutant = "gift-told-within-region-before-durable"
+	ReceiptInOtherReign   Mutant = "receipt-honoured-in-another-reign"
+	SeparateDeltas        Mutant = "P-and-N-in-separate-deltas"
+	ClaimSkipped          Mutant = "claim-skipped"
+	PeriodUnchecked       Mutant = "period-not-checked"
+	PledgeBeforeDurable   Mutant = "pledge-used-before-durable"
+	AckByOneNode          Mutant = "acknowledgement-by-one-node"
+	ClaimNotUnique        Mutant = "claim-not-unique"
+	LargerShareInDoubt    Mutant = "larger-share-in-doubt"
+	OpenInStoreReplica    Mutant = "open-counted-in-the-store's-replica"
 )
 
 // Config is one world and the bounds within which it is explored.
 type Config struct {
-	Name    string
 	Mutant  Mutant
 	Regions int
 	Nodes   int // of each region
@@ -48,6 +51,12 @@ type Config struct {
 	// NextSplit, when given, is the split the regions may acknowledge, in units;
 	// the period begins in each region at some point on the path.
 	NextSplit []int
+	// Spared is a bit for each region that no fault befalls.
+	Spared uint8
+	// Lone is a bit for each region that has only one node.
+	Lone uint8
+	// Strict grants nothing to faults: it shows what each costs.
+	Strict bool
 	// Period lets the period end, and rows be dropped.
 	Period bool
 
@@ -56,6 +65,17 @@ type Config struct {
 
 	Budget budget
 }
+
+func (c *Config) nodes(r int) int {
+	if c.Lone&(1<<r) != 0 {
+		return 1
+	}
+	return c.Nodes
+}
+
+func (c *Config) mayFault(r int) bool { return c.Spared&(1<<r) == 0 }
+
+func (c *Config) mayCrash(s *State, r int) bool { return s.Left.Crashes > 0 && c.mayFault(r) }
 
 // total is ⌊Q + ε⌋, units.
 func (c *Config) total() int { return c.Quota + c.Excess }
@@ -67,43 +87,6 @@ func (c *Config) even(r int) int {
 		share++
 	}
 	return share
-}
-
-// What a region has acknowledged of the next split: the instant it named lies
-// before the period, or after its beginning.
-const (
-	ackNone = iota
-	ackBefore
-	ackAfter
-)
-
-// share is what region r may start from by the acknowledgements a caller knows.
-// Its own counts for more than caution only when the caller has fsynced it: a
-// region that used the next split and then forgot its acknowledgement would name
-// a later instant, and the others would return to the old split.
-func (c *Config) share(r int, cl *call) int {
-	old, acks := c.even(r), &cl.Acks
-	if c.NextSplit == nil || acks[r] == ackNone {
-		return old
-	}
-	next := c.NextSplit[r]
-	switch {
-	case c.Mutant == LocalSplit:
-		return next
-	case cl.AckDurable == 0 && c.Mutant != AckBeforeDurable:
-		return min(old, next)
-	}
-	latest := uint8(ackBefore)
-	for o := range c.Regions {
-		if acks[o] == ackNone {
-			return min(old, next)
-		}
-		latest = max(latest, acks[o])
-	}
-	if latest == ackAfter {
-		return old
-	}
-	return next
 }
 
 // spent is what the store takes the region to have used: all its replicas, merged

@@ -15,7 +15,7 @@ func (c *Config) start() State {
 	for r := range c.Regions {
 		g := &s.Regions[r]
 		g.Stores[0].Mode = copyServing
-		for n := range c.Nodes {
+		for n := range c.nodes(r) {
 			g.Nodes[n].Up = 1
 		}
 	}
@@ -25,7 +25,7 @@ func (c *Config) start() State {
 			g := &s.Regions[r]
 			g.Stores[0].Marker, g.Stores[0].Valid = markNonce, 1
 			g.Reigns = 1
-			for n := range c.Nodes {
+			for n := range c.nodes(r) {
 				g.Nodes[n].Reign = 1
 			}
 		}
@@ -108,7 +108,7 @@ func Search(c Config, depth, states int) Result {
 	first := c.start()
 	canonical(&first, &c)
 	buffer := pack(nil, &first)
-	found.add(hash(buffer))
+	found.add(hash(&first))
 	this.add(buffer, 0)
 	paths = append(paths, came{})
 	result := Result{}
@@ -126,10 +126,10 @@ func Search(c Config, depth, states int) Result {
 				t := s
 				c.step(&t, a)
 				canonical(&t, &c)
-				buffer = pack(buffer[:0], &t)
-				if result.Law != "" || !found.add(hash(buffer)) {
+				if result.Law != "" || !found.add(hash(&t)) {
 					return
 				}
+				buffer = pack(buffer[:0], &t)
 				paths = append(paths, came{from: id, by: a})
 				next.add(buffer, uint32(len(paths)-1))
 				result.Law = c.check(&t)

@@ -75,11 +75,11 @@ type store struct {
 	Marker uint8
 	Valid  uint8 // 1 while the run_id is the one the marker was set under
 	Reign  uint8
-	Split  uint8 // what the region acknowledged, of the acks below
 	Row    entries
 	// Floor and Unpaid are used by law-breakers alone: a number that stands for
 	// all earlier replicas, and gifts that are not deducted yet.
 	Floor, Unpaid uint8
+	Split         uint8 // an acknowledgement for the whole region
 }
 
 func (st *store) rules(reign uint8) bool {
@@ -113,7 +113,7 @@ type call struct {
 	Received    uint8 // what the caller knew when it sent
 	Elsewhere   uint8
 	Acks        [maxRegions]uint8
-	AckDurable  uint8 // 1: the caller has fsynced its region's
+	Pledge      uint8
 	Told        entries
 	Reply       entry
 }
@@ -143,20 +143,22 @@ type node struct {
 	Up     uint8
 	Reign  uint8 // 1 + the reign it is caught up with, 0 for none
 	Phase  uint8
+	Alone  uint8 // 1 + the replica of its own that this process counts in, 0 for none
 	Call   call
 	Lease  lease
 	Memory [maxRegions]entries
 	Disk   entries // its own region's entries as last fsynced
-	// Acks is what it knows of each region's acknowledgement of the next split,
-	// AckDisk what it has fsynced of its own region's.
-	Acks    [maxRegions]uint8
-	AckDisk uint8
+	// Pledge is its own to the next split, on disk; Acks what it knows of each
+	// region's acknowledgement.
+	Pledge uint8
+	Acks   [maxRegions]uint8
 }
 
 type region struct {
 	Stores [2]store // 0 is the present one, 1 another copy
 	Nodes  [maxNodes]node
-	Reigns uint8 // opened so far
+	Reigns uint8 // replicas so far: reigns, and processes that decided without the store
+	Alone  uint8 // a bit for each replica that is such a process
 	Ghost  ghost
 }
 
@@ -182,5 +184,5 @@ const endedAll = 1 << 7
 type budget struct {
 	Decides, Leases, Gives, Refunds, Reads           uint8
 	Wipes, Failovers, Splits, Crashes, Disks, Silent uint8
-	Losses, Gossip                                   uint8
+	Losses, Gossip, Opens                            uint8
 }

@@ -5,7 +5,7 @@ func (c *Config) step(s *State, a action) {
 	g := &s.Regions[a.Region]
 	nd := &g.Nodes[a.Node]
 	switch a.Kind {
-	case actIssue, actApply, actReply, actLose, actAbandon, actSettle:
+	case actIssue, actApply, actReply, actLose, actAbandon, actSettle, actAlone:
 		c.stepCall(s, g, nd, a)
 	case actSpend, actReturn, actReturned, actForget, actRefund:
 		c.stepLease(s, g, nd, a)
@@ -17,7 +17,7 @@ func (c *Config) step(s *State, a action) {
 		c.stepStore(s, g, a)
 	case actSend, actDeliver, actDrop, actDirect:
 		c.stepGossip(s, nd, a)
-	case actAck, actAckSync, actAckHear, actBegin:
+	case actPledge, actAckHear, actBegin:
 		c.stepSplit(s, g, nd, a)
 	case actEnd, actExpire:
 		c.stepPeriod(s, g, a)
@@ -53,6 +53,8 @@ func (c *Config) stepCall(s *State, g *region, nd *node, a action) {
 		*cl = call{}
 	case actSettle:
 		c.cancel(g, nd, a)
+	case actAlone:
+		c.alone(s, g, nd, int(a.Region))
 	}
 }
 
@@ -72,7 +74,7 @@ func (c *Config) issue(s *State, nd *node, a action) {
 	*cl = call{Kind: a.A, Stage: callSent, Reign: nd.Reign - 1, Units: a.B, To: a.C}
 	cl.Told = nd.Memory[a.Region]
 	cl.Told[cl.Reign] = entry{}
-	cl.Acks = nd.Acks
+	cl.Acks, cl.Pledge = nd.Acks, nd.Pledge
 	if c.Gossip {
 		for r := range c.Regions {
 			if r == int(a.Region) {
@@ -102,14 +104,8 @@ func (c *Config) issue(s *State, nd *node, a action) {
 func (c *Config) arrive(s *State, g *region, nd *node, r int) {
 	cl := &nd.Call
 	st := g.ruled(cl.Reign)
-	if st != nil && c.NextSplit != nil {
-		// The script names the region's split version to a caller that does not
-		// know it, and learns from one that does.
-		own := max(st.Split, cl.Acks[r])
-		st.Split, cl.Acks[r], nd.Acks[r] = own, own, max(own, nd.Acks[r])
-		if s.Left.Crashes == 0 || nd.AckDisk == own {
-			cl.AckDurable = 1
-		}
+	if st != nil {
+		c.nameSplit(st, nd, cl)
 	}
 	ended := s.Ended != 0 && c.Mutant != PeriodUnchecked
 	if st == nil || ended || !c.decide(r, st, cl) {
@@ -117,7 +113,7 @@ func (c *Config) arrive(s *State, g *region, nd *node, r int) {
 		return
 	}
 	cl.Stage = callApplied
-	cl.Told, cl.Received, cl.Elsewhere, cl.Acks, cl.AckDurable = entries{}, 0, 0, [maxRegions]uint8{}, 0
+	cl.Told, cl.Received, cl.Elsewhere, cl.Acks, cl.Pledge = entries{}, 0, 0, [maxRegions]uint8{}, 0
 	c.note(g, st)
 	c.excuse(s, r, st)
 	if cl.Lost == 1 {
@@ -131,6 +127,27 @@ func (c *Config) note(g *region, st *store) {
 		own := st.Row[st.Reign]
 		g.Ghost.History[st.Reign][own.Version] = uint8(max(own.net(), 0))
 	}
+}
+
+// alone is a check that a node allows without its store. It is counted in a
+// replica of this process, and whatever it overdraws is excused.
+func (c *Config) alone(s *State, g *region, nd *node, r int) {
+	s.Left.Opens--
+	if nd.Alone == 0 {
+		nd.Alone = g.Reigns + 1
+		if c.Mutant == OpenInStoreReplica {
+			nd.Alone = max(nd.Reign, 1)
+		} else {
+			g.Alone |= 1 << g.Reigns
+			g.Reigns++
+		}
+	}
+	e := &nd.Memory[r][nd.Alone-1]
+	e.Taken++
+	e.Version++
+	g.Ghost.Allowed++
+	over := max(0, g.pending()-c.remaining(s, r))
+	g.Ghost.Granted = max(g.Ghost.Granted, uint8(over))
 }
 
 func (c *Config) cancel(g *region, nd *node, a action) {
@@ -211,9 +228,7 @@ func (c *Config) stepReign(s *State, g *region, nd *node, a action) {
 	switch a.Kind {
 	case actClaim:
 		st.Marker, st.Valid = markClaim, 1
-		for n := range g.Nodes {
-			g.Nodes[n].Phase = phaseNone
-		}
+		g.unclaim(c)
 		nd.Phase = phaseClaimed
 	case actExchange:
 		c.exchange(s, g, nd, a)
@@ -234,7 +249,7 @@ func (c *Config) stepReign(s *State, g *region, nd *node, a action) {
 // are past their deadline.
 func (c *Config) exchange(s *State, g *region, nd *node, a action) {
 	r := int(a.Region)
-	for n := range c.Nodes {
+	for n := range c.nodes(r) {
 		peer := &g.Nodes[n]
 		if peer.Call.Kind != callNone {
 			peer.Call.Lost = 1
@@ -245,7 +260,9 @@ func (c *Config) exchange(s *State, g *region, nd *node, a action) {
 		}
 		if peer.Up == 1 && a.A == 0 {
 			nd.Memory[r].merge(&peer.Memory[r])
-			nd.hearAcks(peer)
+			if c.Mutant == AckByOneNode {
+				nd.Pledge = max(nd.Pledge, peer.Pledge)
+			}
 			continue
 		}
 		if peer.Up == 1 {
@@ -265,7 +282,6 @@ func (c *Config) open(g *region, nd *node, r int) {
 		g.Reigns++
 	}
 	st.Marker, st.Valid, st.Reign = markNonce, 1, reign
-	st.Split = max(st.Split, nd.Acks[r])
 	g.unclaim(c)
 	nd.Phase = phaseNone
 	nd.Reign = reign + 1
@@ -303,18 +319,20 @@ func (c *Config) stepNode(s *State, g *region, nd *node, a action) {
 		s.Left.Crashes--
 		if a.A == 1 {
 			s.Left.Disks--
-			nd.Disk, nd.AckDisk = entries{}, ackNone
+			nd.Disk = entries{}
 		}
 		for k := range own {
 			if own[k].Version > nd.Disk[k].Version {
 				g.Ghost.Lost[k].merge(own[k])
 			}
 		}
-		*nd = node{Disk: nd.Disk, AckDisk: nd.AckDisk}
+		*nd = node{Disk: nd.Disk, Pledge: nd.Pledge}
+		if c.Mutant == PledgeBeforeDurable {
+			nd.Pledge = ackNone
+		}
 	case actRestart:
 		nd.Up = 1
 		*own = nd.Disk
-		nd.Acks[a.Region] = nd.AckDisk
 	}
 }
 
@@ -348,7 +366,7 @@ func (c *Config) stepStore(s *State, g *region, a action) {
 
 // unclaim fails every opening that is under way.
 func (g *region) unclaim(c *Config) {
-	if c.Mutant == ClaimSkipped {
+	if c.Mutant == ClaimSkipped || c.Mutant == ClaimNotUnique {
 		return
 	}
 	for n := range g.Nodes {
@@ -361,11 +379,11 @@ func (g *region) unclaim(c *Config) {
 func (c *Config) settle(s *State) {
 	for r := range c.Regions {
 		g := &s.Regions[r]
-		for n := range c.Nodes {
+		for n := range c.nodes(r) {
 			nd := &g.Nodes[n]
 			c.publish(s, r, nd)
-			if s.Left.Crashes == 0 && nd.Up == 1 {
-				nd.Disk, nd.AckDisk = entries{}, ackNone
+			if !c.mayCrash(s, r) && nd.Up == 1 {
+				nd.Disk = entries{}
 			}
 			cl := &nd.Call
 			if cl.Kind == callNone || c.Mutant == LateReplyBelieved || c.Mutant == ReplicaInTwoReigns || g.ruled(cl.Reign) != nil {
@@ -391,15 +409,15 @@ func (c *Config) publish(s *State, r int, nd *node) {
 	g := &s.Regions[r]
 	for k := range nd.Memory[r] {
 		e := nd.Memory[r][k]
-		if e.Version <= g.Ghost.Outside[k].Version || !c.durable(s, nd, k, e) {
+		if e.Version <= g.Ghost.Outside[k].Version || !c.durable(s, r, nd, k, e) {
 			continue
 		}
 		c.leave(s, r, k, e)
 	}
 }
 
-func (c *Config) durable(s *State, nd *node, k int, e entry) bool {
-	if s.Left.Crashes == 0 || c.Mutant == GiftBeforeDurable {
+func (c *Config) durable(s *State, r int, nd *node, k int, e entry) bool {
+	if !c.mayCrash(s, r) || c.Mutant == GiftBeforeDurable {
 		return true
 	}
 	for to, given := range e.Given {
@@ -408,6 +426,13 @@ func (c *Config) durable(s *State, nd *node, k int, e entry) bool {
 		}
 	}
 	return true
+}
+
+// tellable says whether a node may tell a region-mate, outside of an exchange. A
+// gift that a crash would forget must not come back in a late message, when the
+// region has opened a reign without it.
+func (c *Config) tellable(s *State, r int, nd *node, k int, e entry) bool {
+	return c.Mutant == GiftToldBeforeDurable || c.durable(s, r, nd, k, e)
 }
 
 // leave is an entry leaving its region. What a region with two masters receives

@@ -1,8 +1,43 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+)
 
 func regionName(r int) string { return string(rune('A' + r)) }
+
+// Label names a world by what it is made of and what may happen in it.
+func (c *Config) Label() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%dx%d Q=%d", c.Regions, c.Nodes, c.Quota)
+	for _, part := range []struct {
+		name string
+		n    int
+	}{
+		{"excess", c.Excess}, {"reigns", c.Reigns}, {"late-messages", c.Delayed},
+		{"checks", int(c.Budget.Decides)}, {"gifts", int(c.Budget.Gives)}, {"leases", int(c.Budget.Leases)},
+		{"refunds", int(c.Budget.Refunds)}, {"lost-replies", int(c.Budget.Losses)}, {"sends", int(c.Budget.Gossip)},
+		{"reads", int(c.Budget.Reads)}, {"wipes", int(c.Budget.Wipes)}, {"failovers", int(c.Budget.Failovers)},
+		{"two-masters", int(c.Budget.Splits)}, {"crashes", int(c.Budget.Crashes)}, {"disks-lost", int(c.Budget.Disks)},
+		{"silent", int(c.Budget.Silent)}, {"opens", int(c.Budget.Opens)},
+		{"regions-spared", bits.OnesCount8(c.Spared)}, {"regions-of-one", bits.OnesCount8(c.Lone)},
+	} {
+		if part.n > 0 {
+			fmt.Fprintf(&b, " %s=%d", part.name, part.n)
+		}
+	}
+	for _, part := range []struct {
+		name string
+		is   bool
+	}{{"gossip", c.Gossip}, {"slow", c.Slow}, {"cold", c.Cold}, {"split", c.NextSplit != nil}, {"period", c.Period}} {
+		if part.is {
+			b.WriteString(" " + part.name)
+		}
+	}
+	return b.String()
+}
 
 func (e entry) String() string {
 	return fmt.Sprintf("v%d P=%d N=%d given=%v", e.Version, e.Taken, e.Back, e.Given)
@@ -53,7 +88,7 @@ func (c *Config) tell(s *State, a action, names *[maxRegions][maxNodes]uint8) st
 		return fmt.Sprintf("node %s%d", regionName(int(a.A)), names[a.A][a.B]+1)
 	}
 	peer := func() string {
-		if c.Nodes < 2 {
+		if c.nodes(int(a.Region)) < 2 {
 			return "nobody"
 		}
 		return fmt.Sprintf("node %s%d", place, names[a.Region][1-a.Node]+1)
@@ -98,6 +133,8 @@ func (c *Config) tell(s *State, a action, names *[maxRegions][maxNodes]uint8) st
 		return fmt.Sprintf("%s leaves its unresolved call as charged", who)
 	case actSettle:
 		return fmt.Sprintf("%s cancels its unresolved call by id%s", who, lost(a.A))
+	case actAlone:
+		return who + " allows 1 without the store"
 	case actSpend:
 		return fmt.Sprintf("%s allows 1 from its lease", who)
 	case actReturn:
@@ -123,7 +160,7 @@ func (c *Config) tell(s *State, a action, names *[maxRegions][maxNodes]uint8) st
 	case actClaim:
 		return fmt.Sprintf("%s claims the store", who)
 	case actExchange:
-		if c.Nodes > 1 && (a.A == 1 || g.Nodes[1-a.Node].Up == 0) {
+		if c.nodes(int(a.Region)) > 1 && (a.A == 1 || g.Nodes[1-a.Node].Up == 0) {
 			return fmt.Sprintf("%s exchanges; %s does not answer", who, peer())
 		}
 		return fmt.Sprintf("%s exchanges with %s", who, peer())
@@ -159,10 +196,8 @@ func (c *Config) tell(s *State, a action, names *[maxRegions][maxNodes]uint8) st
 		return fmt.Sprintf("%s reads a message: replica %s.%d is %s", who, regionName(int(m.Region)), m.Reign+1, m.Entry)
 	case actDrop:
 		return "a message is dropped"
-	case actAck:
-		return fmt.Sprintf("%s acknowledges the next split for its region%s", who, lost(a.A))
-	case actAckSync:
-		return who + " writes the acknowledgement to disk"
+	case actPledge:
+		return who + " pledges itself to the next split"
 	case actAckHear:
 		return fmt.Sprintf("%s hears of acknowledgements from %s", who, others())
 	case actBegin:
