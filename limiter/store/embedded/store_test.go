@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/limiter/quota"
 	"weir/limiter/store"
 	"weir/limiter/store/storetest"
 )
@@ -102,8 +103,8 @@ func TestQuotaRowsAreBounded(t *testing.T) {
 			want = store.Denied
 		}
 		storetest.Decide(t, s, &c, want)
-		if got := c.Quotas[0]; got.Full != (i >= rows) || got.Fits != (i < rows) {
-			t.Fatalf("row %d: fits %v, full %v", i, got.Fits, got.Full)
+		if got := c.Quotas[0]; got.Full != (i >= rows) || (got.Outcome == quota.Fits) != (i < rows) {
+			t.Fatalf("row %d: outcome %d, full %v", i, got.Outcome, got.Full)
 		}
 	}
 	if s.QuotaRows() != rows || s.Keys() != rows {
@@ -150,7 +151,7 @@ func TestADeniedCallLeavesNoRow(t *testing.T) {
 	if s.QuotaRows() != 0 {
 		t.Errorf("%d rows", s.QuotaRows())
 	}
-	c.Quotas[0].Earlier = []store.Entry{{Reign: 3, Version: 1, Taken: 1}}
+	c.Quotas[0].Earlier = []store.Entry{storetest.NewEntry(3, 1, 1, 0)}
 	storetest.Decide(t, s, &c, store.Denied)
 	if s.QuotaRows() != 1 {
 		t.Errorf("%d rows, want the one that keeps an earlier entry", s.QuotaRows())

@@ -3,6 +3,7 @@ package redis
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -33,12 +34,24 @@ func groupKey(tag uint16, id *store.ID) *string {
 // rowPattern matches the keys of all quota rows.
 const rowPattern = "weir:{???}q*"
 
-func rowKey(tag uint16, id *store.ID) string {
+// rowKey names a row's hash: its entries.
+func rowKey(tag uint16, id *store.ID) string { return idKey(tag, 'q', id) }
+
+func idKey(tag uint16, kind byte, id *store.ID) string {
 	b := make([]byte, 0, 48)
-	b = append(b, "weir:{"...)
-	b = append(b, hexDigits[tag>>8&15], hexDigits[tag>>4&15], hexDigits[tag&15])
-	b = append(b, "}q"...)
+	b = appendTag(b, tag)
+	b = append(b, kind)
 	return string(hex.AppendEncode(b, id[:]))
+}
+
+func appendTag(b []byte, tag uint16) []byte {
+	b = append(b, "weir:{"...)
+	return append(b, hexDigits[tag>>8&15], hexDigits[tag>>4&15], hexDigits[tag&15], '}')
+}
+
+// callsKey names the hash of the calls of one tag in one slot of time.
+func callsKey(tag uint16, slot int64) string {
+	return string(strconv.AppendInt(append(appendTag(make([]byte, 0, 32), tag), 'c'), slot, 10))
 }
 
 const hexDigits = "0123456789abcdef"
@@ -54,15 +67,13 @@ var markerKeys = func() (keys [store.Tags]string) {
 // nameField is the field of a row that holds its name.
 const nameField = "n"
 
-// appendName writes a row's name: start, end, length of the rule's name, then
-// rule and key as they are.
+// appendName writes a row's name: start, end, generation, length of the rule's
+// name, then rule and key as they are.
 func appendName(b []byte, n *store.RowName) []byte {
-	b = strconv.AppendInt(b, n.Start, 10)
-	b = append(b, ' ')
-	b = strconv.AppendInt(b, n.End, 10)
-	b = append(b, ' ')
-	b = strconv.AppendInt(b, int64(len(n.Rule)), 10)
-	b = append(b, ' ')
+	for _, number := range []int64{n.Start, n.End, int64(n.Generation), int64(len(n.Rule))} {
+		b = strconv.AppendInt(b, number, 10)
+		b = append(b, ' ')
+	}
 	b = append(b, n.Rule...)
 	return append(b, n.Key...)
 }
@@ -70,47 +81,25 @@ func appendName(b []byte, n *store.RowName) []byte {
 // parseName reads what appendName wrote.
 func parseName(s string) (store.RowName, error) {
 	var n store.RowName
-	parts := strings.SplitN(s, " ", 4)
-	if len(parts) != 4 {
-		return n, fmt.Errorf("row name %.80q: want start, end, length and name", s)
+	parts := strings.SplitN(s, " ", 5)
+	if len(parts) != 5 {
+		return n, fmt.Errorf("row name %.80q: want start, end, generation, length and name", s)
 	}
-	var numbers [3]int64
+	var numbers [4]int64
 	for i := range numbers {
 		var err error
 		if numbers[i], err = strconv.ParseInt(parts[i], 10, 64); err != nil {
 			return n, fmt.Errorf("row name %.80q: %w", s, err)
 		}
 	}
-	rule := numbers[2]
-	if rule < 0 || rule > int64(len(parts[3])) {
-		return n, fmt.Errorf("row name %.80q: the rule's length %d: want 0 to %d", s, rule, len(parts[3]))
+	generation, rule, name := numbers[2], numbers[3], parts[4]
+	if generation < 0 || generation > math.MaxUint32 {
+		return n, fmt.Errorf("row name %.80q: generation %d: want 0 to 2^32 - 1", s, generation)
 	}
-	return store.RowName{Start: numbers[0], End: numbers[1], Rule: parts[3][:rule], Key: parts[3][rule:]}, nil
-}
-
-// parseEntry reads an entry as the script writes it.
-func parseEntry(field, value string) (store.Entry, error) {
-	reign, err := parseReign(field)
-	if err != nil {
-		return store.Entry{}, err
+	if rule < 0 || rule > int64(len(name)) {
+		return n, fmt.Errorf("row name %.80q: the rule's length %d: want 0 to %d", s, rule, len(name))
 	}
-	parts := strings.Split(value, " ")
-	if len(parts) != 3 {
-		return store.Entry{}, fmt.Errorf("entry %.80q: want version, taken and returned", value)
-	}
-	version, err := strconv.ParseUint(parts[0], 10, 53+1)
-	if err != nil {
-		return store.Entry{}, fmt.Errorf("entry %.80q: version: %w", value, err)
-	}
-	taken, err := strconv.ParseUint(parts[1], 10, 53+1)
-	if err != nil {
-		return store.Entry{}, fmt.Errorf("entry %.80q: taken: %w", value, err)
-	}
-	returned, err := strconv.ParseUint(parts[2], 10, 53+1)
-	if err != nil {
-		return store.Entry{}, fmt.Errorf("entry %.80q: returned: %w", value, err)
-	}
-	return store.Entry{Reign: reign, Version: version, Taken: int64(taken), Returned: int64(returned)}, nil
+	return store.RowName{Start: numbers[0], End: numbers[1], Generation: uint32(generation), Rule: name[:rule], Key: name[rule:]}, nil
 }
 
 // reignDigits is how many hex digits a reign is written in.

@@ -39,7 +39,7 @@ func (s *Store) open() error {
 	ctx, cancel := context.WithTimeout(s.life, controlTimeout)
 	defer cancel()
 	control := redis.NewClient(controlOptions(s.server))
-	run, inForce, err := openOver(ctx, control, s.opts.Region)
+	run, inForce, err := s.openOver(ctx, control)
 	if err == nil {
 		err = s.adopt(run, inForce)
 	}
@@ -68,16 +68,16 @@ func (s *Store) pausing() error {
 
 // openOver asks for the run and opens the reigns over one connection, so that
 // both speak of the same server.
-func openOver(ctx context.Context, control *redis.Client, region string) (run string, inForce []string, err error) {
+func (s *Store) openOver(ctx context.Context, control *redis.Client) (run string, inForce []string, err error) {
 	conn := control.Conn()
 	defer func() { _ = conn.Close() }() // its errors are those of what it carried
 	if run, err = serverRun(ctx, conn); err != nil {
 		return "", nil, err
 	}
-	if err := claimRegion(ctx, conn, region); err != nil {
+	if err := claimRegion(ctx, conn, s.opts.Region); err != nil {
 		return "", nil, err
 	}
-	inForce, err = openTags(ctx, conn, run)
+	inForce, err = openTags(ctx, conn, run, s.opts.Split)
 	return run, inForce, err
 }
 
@@ -120,7 +120,7 @@ func (s *Store) adopt(run string, inForce []string) error {
 	}
 	if s.opens.Add(1) > 1 && began > 0 {
 		s.log.Warn("redis has begun anew: buckets start full, quotas continue from what the nodes know",
-			"reign", inForce[0], "run_id", run, "tags", began)
+			"reign", inForce[0][:reignDigits], "run_id", run, "tags", began)
 	}
 	return nil
 }

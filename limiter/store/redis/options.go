@@ -39,6 +39,9 @@ type Options struct {
 	// node of another region is refused: what it read it would take for its own
 	// region's counts. Empty claims nothing.
 	Region string
+	// Split is the version of the split that the node makes shares by. It stands
+	// beside the data; nodes of another are refused.
+	Split uint64
 	// Log is where changes of state are told; nil is slog.Default.
 	Log *slog.Logger
 	// Observe is told how long each round trip took and how it failed, nil when

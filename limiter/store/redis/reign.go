@@ -14,16 +14,16 @@ import (
 	"weir/limiter/store"
 )
 
-// reign is one tag's reign, and how it is written.
+// reign is one tag's reign, and the marker that names it.
 type reign struct {
-	nonce store.Reign
-	hex   string
+	nonce  store.Reign
+	marker string
 }
 
 // reigns are those in force as last heard, by tag; none before the first open.
 type reigns [store.Tags]atomic.Pointer[reign]
 
-var noReign = &reign{hex: strings.Repeat("0", reignDigits)}
+var noReign = &reign{marker: "none"}
 
 // at returns the reign in force under a tag.
 func (r *reigns) at(tag uint16) *reign {
@@ -34,17 +34,18 @@ func (r *reigns) at(tag uint16) *reign {
 }
 
 // set takes in a reign in force and says whether it is new.
-func (r *reigns) set(tag int, hex string) (bool, error) {
+func (r *reigns) set(tag int, marker string) (bool, error) {
+	hex, _, _ := strings.Cut(marker, " ")
 	nonce, err := parseReign(hex)
 	if err != nil {
 		return false, err
 	}
 	before := r[tag].Load()
-	if before != nil && before.nonce == nonce {
+	if before != nil && before.marker == marker {
 		return false, nil
 	}
-	r[tag].Store(&reign{nonce, hex})
-	return true, nil
+	r[tag].Store(&reign{nonce, marker})
+	return before == nil || before.nonce != nonce, nil
 }
 
 // newNonce draws a reign that was never named before.
@@ -88,14 +89,14 @@ func infoField(info, name string) string {
 // A reign begins on what the data holds and on what calls bring as Earlier.
 // What the region's live nodes must exchange before that belongs here, between
 // a claim and the nonce that replaces it.
-func openTags(ctx context.Context, c redis.Cmdable, run string) ([]string, error) {
+func openTags(ctx context.Context, c redis.Cmdable, run string, split uint64) ([]string, error) {
 	nonce := formatReign(newNonce())
 	pipe := c.Pipeline()
 	pipe.ScriptLoad(ctx, openScript.text)
 	pipe.ScriptLoad(ctx, decideScript.text) // else each call in flight would bring it
 	cmds := make([]*redis.Cmd, store.Tags)
 	for tag := range cmds {
-		cmds[tag] = pipe.EvalSha(ctx, openScript.sha, markerKeys[tag:tag+1], nonce, run)
+		cmds[tag] = pipe.EvalSha(ctx, openScript.sha, markerKeys[tag:tag+1], nonce, run, split)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("open the reign: %w", err)

@@ -2,9 +2,9 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -22,8 +22,10 @@ type request struct {
 	numbers []int64
 	names   []string
 	reigns  []*reign // that each quota rests on
-	asks    int      // how often it was sent
-	whole   bool     // send the script's text: the server did not know its name
+	id      requestID
+	slot    int64 // of time, in which the call is noted
+	asks    int   // how often it was sent
+	whole   bool  // send the script's text: the server did not know its name
 }
 
 var requests = sync.Pool{New: func() any { return new(request) }}
@@ -42,6 +44,26 @@ type rawID store.ID
 
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (id *rawID) MarshalBinary() ([]byte, error) { return id[:], nil }
+
+// requestID is a call's ID as an argument. It knows whether it was ever written
+// to a connection: only then may the call have been applied.
+type requestID struct {
+	raw     quota.RequestID
+	written bool
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (id *requestID) MarshalBinary() ([]byte, error) {
+	id.written = true
+	if id.raw == (quota.RequestID{}) {
+		return nil, nil
+	}
+	return id.raw[:], nil
+}
+
+// slotLength is the stretch of the caller's clock whose calls are noted
+// together.
+const slotLength = 10 * time.Second
 
 // restOn notes the reigns in force for a call's quotas. It says whether they
 // are the ones that the call names, if it names any.
@@ -63,18 +85,33 @@ func (r *request) namesReign() bool {
 	return slices.ContainsFunc(r.call.Quotas, func(t store.QuotaTake) bool { return t.Reign != 0 })
 }
 
+// charged returns the first quota that the call would charge: under its tag the
+// call is noted.
+func charged(c *store.Call) *store.QuotaTake {
+	for i := range c.Quotas {
+		if c.Quotas[i].Cost > 0 {
+			return &c.Quotas[i]
+		}
+	}
+	return nil
+}
+
 // encode writes the arguments; see decide.lua for what they mean.
 func (r *request) encode() {
 	c := r.call
+	keys := len(c.Buckets) + 2*len(c.Quotas)
+	noted := charged(c)
+	if c.Request == (quota.RequestID{}) || noted == nil {
+		noted = nil
+	} else {
+		keys++
+		r.id.raw = c.Request
+	}
 	clear(r.args)
 	r.args = r.args[:0]
-	r.reserve(c)
-	if r.whole {
-		r.args = append(r.args, "EVAL", &decideScript.text)
-	} else {
-		r.args = append(r.args, "EVALSHA", &decideScript.sha)
-	}
-	r.number(int64(len(c.Buckets) + 2*len(c.Quotas)))
+	r.reserve(c.Quotas, 5+3*len(c.Buckets))
+	r.script(decideScript)
+	r.number(int64(keys))
 	for i := range c.Buckets {
 		r.args = append(r.args, groupKey(c.Buckets[i].Tag, &c.Buckets[i].ID))
 	}
@@ -83,22 +120,31 @@ func (r *request) encode() {
 		r.name(rowKey(t.Tag, &t.ID))
 		r.args = append(r.args, &markerKeys[t.Tag])
 	}
+	if noted != nil {
+		r.slot = time.Now().Unix() / int64(slotLength/time.Second)
+		r.name(callsKey(noted.Tag, r.slot))
+	}
 	r.number(int64(len(c.Buckets)))
 	r.number(int64(len(c.Quotas)))
+	r.args = append(r.args, &r.id)
 	for i := range c.Buckets {
 		r.bucket(&c.Buckets[i])
 	}
 	for i := range c.Quotas {
-		r.quota(&c.Quotas[i], r.reigns[i])
+		t := &c.Quotas[i]
+		r.number(min(t.Cost, quota.MaxUnits))
+		r.flag(t.Mark)
+		r.row(&t.QuotaRow, r.reigns[i])
 	}
 }
 
-// reserve makes the lists long enough that appending never moves them.
-func (r *request) reserve(c *store.Call) {
-	numbers, names := 3+3*len(c.Buckets), 0
-	for i := range c.Quotas {
-		numbers += 6
-		names += 2 + len(c.Quotas[i].Earlier)
+// reserve makes the lists long enough that appending never moves them: for the
+// rows of quotas and a few numbers more.
+func (r *request) reserve(quotas []store.QuotaTake, numbers int) {
+	names := 1
+	for i := range quotas {
+		numbers += rowNumbers + 2
+		names += 2 + 2*len(quotas[i].Earlier)
 	}
 	if cap(r.numbers) < numbers {
 		r.numbers = make([]int64, 0, 2*numbers)
@@ -109,9 +155,25 @@ func (r *request) reserve(c *store.Call) {
 	r.numbers, r.names = r.numbers[:0], r.names[:0]
 }
 
+func (r *request) script(s *script) {
+	if r.whole {
+		r.args = append(r.args, "EVAL", &s.text)
+	} else {
+		r.args = append(r.args, "EVALSHA", &s.sha)
+	}
+}
+
 func (r *request) number(n int64) {
 	r.numbers = append(r.numbers, n)
 	r.args = append(r.args, &r.numbers[len(r.numbers)-1])
+}
+
+func (r *request) flag(on bool) {
+	if on {
+		r.number(1)
+		return
+	}
+	r.number(0)
 }
 
 func (r *request) name(s string) {
@@ -131,24 +193,29 @@ func (r *request) bucket(t *store.BucketTake) {
 	r.number(t.Cost * t.Rate.Token)
 }
 
-func (r *request) quota(t *store.QuotaTake, reign *reign) {
-	r.args = append(r.args, &reign.hex)
-	r.number(t.Row.Start * 1_000_000)
-	r.number(t.Row.End * 1_000_000)
-	r.number(quota.Ceiling(t.Limit, t.Elsewhere))
-	r.number(min(t.Cost, quota.MaxUnits))
-	r.number(t.Row.GoneUs() / 1000)
-	r.name(string(appendName(make([]byte, 0, 64), &t.Row)))
-	count := len(r.args)
+// rowNumbers is how many numbers the arguments of a row have.
+const rowNumbers = 6
+
+// row writes a row's arguments; see quota.lua.
+func (r *request) row(q *store.QuotaRow, reign *reign) {
+	b := q.Bounds()
+	r.args = append(r.args, &reign.marker)
+	r.number(q.Row.Start * 1_000_000)
+	r.number(q.Row.End * 1_000_000)
+	r.number(q.Row.GoneUs() / 1000)
+	r.name(string(appendName(make([]byte, 0, 64), &q.Row)))
+	r.number(b.Ceiling)
+	r.number(min(b.Allotted, quota.Unbounded))
 	r.number(0)
-	for i := range t.Earlier {
-		e := &t.Earlier[i]
+	many := &r.numbers[len(r.numbers)-1]
+	for i := range q.Earlier {
+		e := &q.Earlier[i]
 		if e.Reign == reign.nonce {
 			continue
 		}
 		r.name(formatReign(e.Reign))
-		r.args = append(r.args, &e.Version, &e.Taken, &e.Returned)
-		*r.args[count].(*int64)++ //nolint:forcetypeassert // number put it there
+		r.name(string(appendEntry(make([]byte, 0, 64), &e.Count)))
+		*many++
 	}
 }
 
@@ -158,38 +225,4 @@ func (r *request) command(ctx context.Context) *redis.IntSliceCmd {
 	r.asks++
 	r.cmd = redis.NewIntSliceCmd(ctx, r.args...)
 	return r.cmd
-}
-
-// decode reads the script's reply into the call.
-func (r *request) decode(reply []int64) error {
-	c := r.call
-	if len(reply) < 2 {
-		return fmt.Errorf("reply of %d numbers: want 2 or more", len(reply))
-	}
-	c.NowUs = reply[1]
-	if reply[0] < int64(store.Allowed) || reply[0] > int64(store.WrongReign) {
-		return fmt.Errorf("reply has status %d: want 1 to 4", reply[0])
-	}
-	if c.Status = store.Status(reply[0]); c.Status == store.WrongPeriod || c.Status == store.WrongReign {
-		return nil
-	}
-	if want := 2 + 3*len(c.Buckets) + 5*len(c.Quotas); len(reply) != want {
-		return fmt.Errorf("reply of %d numbers: want %d", len(reply), want)
-	}
-	reply = reply[2:]
-	for i := range c.Buckets {
-		t := &c.Buckets[i]
-		t.Fits, t.Full = reply[0] == 1, false
-		t.State.FullAtUs, t.State.Spare = reply[1], reply[2]
-		reply = reply[3:]
-	}
-	for i := range c.Quotas {
-		t := &c.Quotas[i]
-		t.Reign = r.reigns[i].nonce
-		t.Fits, t.Full = reply[0] == 1, false
-		t.Entry = store.Entry{Reign: t.Reign, Version: uint64(reply[1]), Taken: reply[2], Returned: reply[3]}
-		t.RegionNet = reply[4]
-		reply = reply[5:]
-	}
-	return nil
 }

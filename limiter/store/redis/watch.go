@@ -107,7 +107,7 @@ func (s *Store) report(err error) {
 	s.mu.Unlock()
 	switch {
 	case err == nil && before != nil:
-		s.log.Info("redis reached", "reign", s.reigns.at(0).hex, "run_id", *s.run.Load())
+		s.log.Info("redis reached", "reign", formatReign(s.reigns.at(0).nonce), "run_id", *s.run.Load())
 	case err != nil && (before == nil || errors.Is(before, errNotYet)):
 		s.log.Warn("redis unreachable", "err", err)
 	}

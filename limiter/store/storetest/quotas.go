@@ -3,11 +3,13 @@ package storetest
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"weir/limiter/bucket"
+	"weir/limiter/quota"
 	"weir/limiter/store"
 )
 
@@ -22,7 +24,7 @@ func wrongPeriod(t *testing.T, s Subject) {
 	} {
 		wrong := NewQuota(s, 10, 1)
 		move(&wrong.Row)
-		wrong.Earlier = []store.Entry{{Reign: 7, Version: 1, Taken: 3}}
+		wrong.Earlier = []store.Entry{NewEntry(7, 1, 3, 0)}
 		c := store.Call{Buckets: []store.BucketTake{b}, Quotas: []store.QuotaTake{right, wrong}}
 		before := s.Now()
 		Decide(t, s.Store, &c, store.WrongPeriod)
@@ -43,7 +45,7 @@ func wrongReign(t *testing.T, s Subject) {
 		t.Fatalf("decided in %x, entry of %x, the store says %x", c.Quotas[0].Reign, c.Quotas[0].Entry.Reign, reign)
 	}
 	c.Quotas[0].Reign = reign + 1
-	c.Quotas[0].Earlier = []store.Entry{{Reign: 7, Version: 1, Taken: 3}}
+	c.Quotas[0].Earlier = []store.Entry{NewEntry(7, 1, 3, 0)}
 	Decide(t, s.Store, &c, store.WrongReign)
 	wantLeft(t, s, c.Buckets[0], 9)
 	wantNet(t, s, q, 1)
@@ -56,9 +58,8 @@ func wrongReign(t *testing.T, s Subject) {
 // order and however often it comes, in allowed calls and in denied ones.
 func earlier(t *testing.T, s Subject) {
 	entries := []store.Entry{
-		{Reign: 7, Version: 1, Taken: 10}, {Reign: 7, Version: 2, Taken: 10, Returned: 4}, {Reign: 7, Version: 5, Taken: 30, Returned: 5},
-		{Reign: 8, Version: 3, Taken: 1}, {Reign: 8, Version: 3, Taken: 2}, // a broken writer: the larger counts
-		{Reign: 1<<64 - 1, Version: 1, Taken: 100},
+		NewEntry(7, 1, 10, 0), NewEntry(7, 2, 10, 4), NewEntry(7, 5, 30, 5),
+		NewEntry(8, 3, 2, 0), NewEntry(1<<64-1, 1, 100, 0),
 	}
 	for range 5 {
 		q := NewQuota(s, 1000, 1)
@@ -70,7 +71,7 @@ func earlier(t *testing.T, s Subject) {
 			take := q
 			take.Earlier = slices.Clone(order[:n])
 			// An entry said to be of this reign is not merged.
-			take.Earlier = append(take.Earlier, store.Entry{Reign: s.Store.Reign(q.Tag), Version: 1000, Taken: 500})
+			take.Earlier = append(take.Earlier, NewEntry(s.Store.Reign(q.Tag), 1000, 500, 0))
 			order = order[n:]
 			status := store.Allowed
 			if rand.N(2) == 0 {
@@ -85,13 +86,18 @@ func earlier(t *testing.T, s Subject) {
 	}
 }
 
+// drawnCount has everything an entry may have.
+var drawnCount = quota.Count{Version: 1 << 50, Taken: 1 << 52, Returned: 1 << 51, Granted: 3, Unmet: 4}.
+	Give("us = 5:x", 1).Give("us", 12345).Give("\x00é", 1<<40)
+
 func rows(t *testing.T, s Subject) {
 	want := make(map[store.RowName][]store.Entry)
 	for i := range 50 {
-		q := NewQuota(s, 1000, int64(1+i))
+		q := NewQuota(s, 1<<52+10_000, int64(1+i))
 		q.Row.Rule = []string{"", "a rule", "n", "5 5"}[i%4]
+		q.Row.Generation = uint32(i % 2 * math.MaxUint32)
 		if i%3 == 0 {
-			q.Earlier = []store.Entry{{Reign: 9, Version: 2, Taken: 5, Returned: 1}}
+			q.Earlier = []store.Entry{NewEntry(9, 2, 5, 1), {Reign: 10, Count: drawnCount}}
 		}
 		c := store.Call{Quotas: []store.QuotaTake{q}}
 		Decide(t, s.Store, &c, store.Allowed)
@@ -130,6 +136,7 @@ func invalid(t *testing.T, s Subject) {
 		"no rate":       func(c *store.Call) { c.Buckets[0].Rate = bucket.Rate{} },
 		"quota tag":     func(c *store.Call) { c.Quotas[0].Tag = 1<<16 - 1 },
 		"quota cost":    func(c *store.Call) { c.Quotas[0].Cost = -5 },
+		"allotted":      func(c *store.Call) { c.Quotas[0].Allotted = -1 },
 		"quota periods": func(c *store.Call) { c.Quotas[0].Row.End = c.Quotas[0].Row.Start },
 	} {
 		bad := store.Call{Buckets: []store.BucketTake{good}, Quotas: []store.QuotaTake{q}}

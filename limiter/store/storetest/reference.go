@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"slices"
 
 	"weir/limiter/bucket"
@@ -13,12 +14,12 @@ import (
 type Reference struct {
 	reign   store.Reign
 	buckets map[store.ID]bucket.State
-	rows    map[store.ID]map[store.Reign]quota.Count
+	rows    map[store.ID]*quota.Row
 }
 
 // NewReference returns an empty one in that reign.
 func NewReference(reign store.Reign) *Reference {
-	return &Reference{reign: reign, buckets: make(map[store.ID]bucket.State), rows: make(map[store.ID]map[store.Reign]quota.Count)}
+	return &Reference{reign: reign, buckets: make(map[store.ID]bucket.State), rows: make(map[store.ID]*quota.Row)}
 }
 
 // Decide fills a call's answers as the store must at that instant.
@@ -37,8 +38,8 @@ func (r *Reference) Decide(c *store.Call, nowUs int64) {
 	}
 	for i := range c.Quotas {
 		t := &c.Quotas[i]
-		r.merge(t)
-		if t.Fits = t.Cost == 0 || t.Elsewhere+r.net(t.ID)+t.Cost <= t.Limit; !t.Fits {
+		row := r.open(&t.QuotaRow)
+		if t.Outcome = row.Sums().Try(t.Bounds(), t.Cost); t.Outcome != quota.Fits {
 			c.Status = store.Denied
 		}
 	}
@@ -59,23 +60,19 @@ func (r *Reference) refusal(c *store.Call) store.Status {
 	return store.Failed
 }
 
-func (r *Reference) merge(t *store.QuotaTake) {
-	if r.rows[t.ID] == nil {
-		r.rows[t.ID] = make(map[store.Reign]quota.Count)
+// open returns the row with what the caller knows of earlier replicas.
+func (r *Reference) open(q *store.QuotaRow) *quota.Row {
+	row := r.rows[q.ID]
+	if row == nil {
+		row = new(quota.Row)
+		r.rows[q.ID] = row
 	}
-	for _, e := range t.Earlier {
+	for _, e := range q.Earlier {
 		if e.Reign != r.reign {
-			have := r.rows[t.ID][e.Reign]
-			r.rows[t.ID][e.Reign] = have.Merge(quota.Count{Version: e.Version, Taken: e.Taken, Returned: e.Returned})
+			row.Merge(uint64(e.Reign), e.Count)
 		}
 	}
-}
-
-func (r *Reference) net(id store.ID) (sum int64) {
-	for _, c := range r.rows[id] {
-		sum += c.Taken - c.Returned
-	}
-	return sum
+	return row
 }
 
 func (r *Reference) finish(c *store.Call) {
@@ -91,22 +88,34 @@ func (r *Reference) finish(c *store.Call) {
 	}
 	for i := range c.Quotas {
 		t := &c.Quotas[i]
-		own := r.rows[t.ID][r.reign]
-		if allowed && t.Cost > 0 {
-			own = own.Take(t.Cost)
-			r.rows[t.ID][r.reign] = own
+		row := r.rows[t.ID]
+		if allowed {
+			row.Charge(t.Bounds(), t.Cost)
 		}
-		t.Reign, t.RegionNet = r.reign, r.net(t.ID)
-		t.Entry = store.Entry{Reign: r.reign, Version: own.Version, Taken: own.Taken, Returned: own.Returned}
+		if t.Outcome == quota.NoRights {
+			row.Refuse(t.Cost, t.Mark)
+		}
+		r.answer(&t.QuotaRow, row)
 	}
+}
+
+func (r *Reference) answer(q *store.QuotaRow, row *quota.Row) {
+	sums := row.Sums()
+	q.Reign, q.RegionNet, q.RegionRights = r.reign, sums.Net, sums.Rights(q.Bounds())
+	q.Entry = store.Entry{Reign: r.reign, Count: row.Own}
 }
 
 // Entries lists what the row holds, in order of reign.
 func (r *Reference) Entries(id store.ID) (list []store.Entry) {
-	for reign, c := range r.rows[id] {
-		if c.Version > 0 {
-			list = append(list, store.Entry{Reign: reign, Version: c.Version, Taken: c.Taken, Returned: c.Returned})
-		}
+	row := r.rows[id]
+	if row == nil {
+		return nil
+	}
+	if row.Own.Version > 0 {
+		list = append(list, store.Entry{Reign: r.reign, Count: row.Own})
+	}
+	for _, e := range row.Earlier {
+		list = append(list, store.Entry{Reign: store.Reign(e.Nonce), Count: e.Count})
 	}
 	SortEntries(list)
 	return list
@@ -114,13 +123,5 @@ func (r *Reference) Entries(id store.ID) (list []store.Entry) {
 
 // SortEntries sorts entries by reign.
 func SortEntries(list []store.Entry) {
-	slices.SortFunc(list, func(a, b store.Entry) int {
-		switch {
-		case a.Reign < b.Reign:
-			return -1
-		case a.Reign > b.Reign:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(list, func(a, b store.Entry) int { return cmp.Compare(a.Reign, b.Reign) })
 }

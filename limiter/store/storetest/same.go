@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir/limiter/bucket"
+	"weir/limiter/quota"
 	"weir/limiter/store"
 )
 
@@ -77,10 +78,17 @@ func (w world) draw(t *rapid.T) *store.Call {
 func (w world) drawQuota(t *rapid.T, i int) store.QuotaTake {
 	q := w.quotas[i]
 	q.Cost = rapid.OneOf(rapid.Int64Range(0, 3), rapid.Just(q.Limit)).Draw(t, "units")
+	q.Mark = rapid.Bool().Draw(t, "mark")
+	w.drawRow(t, &q.QuotaRow)
+	return q
+}
+
+// drawRow draws what the caller knows of a row.
+func (w world) drawRow(t *rapid.T, q *store.QuotaRow) {
 	q.Elsewhere = rapid.Int64Range(0, 20).Draw(t, "elsewhere")
+	q.Allotted = rapid.OneOf(rapid.Just(quota.Unbounded), rapid.Int64Range(0, 60), rapid.Just(quota.Unbounded-1)).Draw(t, "allotted")
 	for range rapid.IntRange(0, 2).Draw(t, "earlier") {
-		q.Earlier = append(q.Earlier, store.Entry{Reign: store.Reign(rapid.Uint64Range(1, 3).Draw(t, "reign")),
-			Version: rapid.Uint64Range(1, 4).Draw(t, "version"), Taken: rapid.Int64Range(0, 9).Draw(t, "taken"), Returned: rapid.Int64Range(0, 9).Draw(t, "returned")})
+		q.Earlier = append(q.Earlier, drawEntry(t))
 	}
 	switch rapid.IntRange(0, 30).Draw(t, "wrong") {
 	case 0:
@@ -88,8 +96,24 @@ func (w world) drawQuota(t *rapid.T, i int) store.QuotaTake {
 	case 1:
 		q.Reign = 12345
 	}
-	return q
 }
+
+// drawEntry draws an entry of one of a few earlier reigns.
+func drawEntry(t *rapid.T) store.Entry {
+	e := NewEntry(store.Reign(rapid.Uint64Range(1, 3).Draw(t, "reign")), rapid.Uint64Range(1, 4).Draw(t, "version"),
+		rapid.Int64Range(0, 9).Draw(t, "taken"), rapid.Int64Range(0, 9).Draw(t, "returned"))
+	if rapid.Bool().Draw(t, "more") {
+		e.Granted, e.Unmet = rapid.Int64Range(0, 9).Draw(t, "granted"), rapid.Int64Range(0, 9).Draw(t, "unmet")
+		for range rapid.IntRange(0, 3).Draw(t, "gifts") {
+			region := rapid.SampledFrom(regions).Draw(t, "to")
+			e.Gifts = e.Gifts.With(region, rapid.Int64Range(1, 9).Draw(t, "given"))
+		}
+	}
+	return e
+}
+
+// regions have names that a careless format would take apart.
+var regions = []string{"us", "us-east", "ap", "7:x=1 2:y=", "\x00\xff"}
 
 func compare(t *rapid.T, got, want *store.Call) {
 	if got.Status != want.Status {
@@ -115,7 +139,7 @@ func compareBucket(t *rapid.T, got, want *store.BucketTake, nowUs int64) {
 }
 
 func compareQuota(t *rapid.T, got, want *store.QuotaTake) {
-	if got.Entry != want.Entry || got.RegionNet != want.RegionNet || got.Fits != want.Fits || got.Full || got.Reign != want.Reign {
+	if got.Entry != want.Entry || got.RegionNet != want.RegionNet || got.RegionRights != want.RegionRights || got.Outcome != want.Outcome || got.Full || got.Reign != want.Reign {
 		t.Fatalf("quota: %+v, want %+v", got, want)
 	}
 }

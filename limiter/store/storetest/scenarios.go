@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/limiter/quota"
 	"weir/limiter/store"
 )
 
@@ -34,6 +35,9 @@ var scenarios = []struct {
 	{"another period", wrongPeriod},
 	{"another reign", wrongReign},
 	{"earlier entries in any order", earlier},
+	{"rights bound what a region takes", rights},
+	{"a refusal for want of rights is noted", unmet},
+	{"a generation is a row of its own", generations},
 	{"rows hold what was counted", rows},
 	{"invalid calls", invalid},
 	{"the same answers as the reference", sameAsReference},
@@ -100,7 +104,7 @@ func allOrNothing(t *testing.T, s Subject) {
 			fits = append(fits, b.Fits)
 		}
 		for _, q := range c.Quotas {
-			fits = append(fits, q.Fits)
+			fits = append(fits, q.Outcome == quota.Fits)
 			if q.RegionNet != 0 || q.Entry.Version != 0 {
 				t.Errorf("%s: a denied quota answers %+v", name, q)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/limiter/bucket"
+	"weir/limiter/quota"
 	"weir/limiter/store"
 )
 
@@ -38,12 +39,18 @@ func NewBucket(rate bucket.Rate, cost int64) store.BucketTake {
 	return store.BucketTake{ID: id, Tag: tag, Rate: rate, Cost: cost}
 }
 
-// NewQuota asks a new quota for cost units in the hours around now.
+// NewQuota asks a new quota for cost units in the hours around now. Its
+// overshoot is not bounded.
 func NewQuota(s Subject, limit, cost int64) store.QuotaTake {
 	id, tag := NewID()
 	now := s.Now() / 1e6
-	return store.QuotaTake{ID: id, Tag: tag, Limit: limit, Cost: cost,
-		Row: store.RowName{Rule: "daily", Key: string(id[:]), Start: now - 3600, End: now + 3600}}
+	return store.QuotaTake{Cost: cost, QuotaRow: store.QuotaRow{ID: id, Tag: tag, Limit: limit, Allotted: quota.Unbounded,
+		Row: store.RowName{Rule: "daily", Key: string(id[:]), Start: now - 3600, End: now + 3600}}}
+}
+
+// NewEntry is an entry of a reign that counted so much.
+func NewEntry(reign store.Reign, version uint64, taken, returned int64) store.Entry {
+	return store.Entry{Reign: reign, Count: quota.Count{Version: version, Taken: taken, Returned: returned}}
 }
 
 // Decide asks one call and fails the test unless the store decided it so.
