@@ -26,6 +26,10 @@ type Decision struct {
 	// Limits holds every matching limit's part, in the order of the rules, when
 	// the request asked for it. It belongs to the caller.
 	Limits []Status
+
+	// Receipt is what Refunds.Refund takes: nil unless the check charged quotas
+	// that are refundable. It belongs to the caller.
+	Receipt []byte
 }
 
 // Status is one limit's part in a decision.

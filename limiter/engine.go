@@ -28,6 +28,8 @@ type Engine struct {
 	process     uint64
 	requests    atomic.Uint64
 	disbelieved atomic.Uint64
+
+	receipts *Receipts // nil: none are given
 }
 
 // NewEngine returns an engine that decides by the rules, in the store, knowing
@@ -43,6 +45,10 @@ func NewEngine(rules *rule.Set, s store.Store, l Ledger, now func() time.Time) *
 	e.rules.Store(rules)
 	return e
 }
+
+// GiveReceipts has the engine give receipts from now on. It is called before the
+// first check.
+func (e *Engine) GiveReceipts(r *Receipts) { e.receipts = r }
 
 // Rules returns the rules in force.
 func (e *Engine) Rules() *rule.Set { return e.rules.Load() }
@@ -71,6 +77,7 @@ func (e *Engine) Check(ctx context.Context, req *Request) Decision {
 	p.add(req)
 	e.decide(ctx, p.alone[:])
 	p.answer(d[:])
+	d[0].Receipt = e.receipts.give(p)
 	e.release(p)
 	return d[0]
 }
@@ -86,13 +93,15 @@ func (e *Engine) CheckBatch(ctx context.Context, reqs []Request) []Decision {
 	e.decide(ctx, plans)
 	for i, p := range plans {
 		p.answer(answers[i : i+1])
+		answers[i].Receipt = e.receipts.give(p)
 		e.release(p)
 	}
 	return answers
 }
 
 // CheckTogether decides many requests as one: if any is denied, none is
-// charged. Each still gets its own answer, as if the others had passed.
+// charged. Each still gets its own answer, as if the others had passed, and no
+// receipt.
 func (e *Engine) CheckTogether(ctx context.Context, reqs []Request) []Decision {
 	answers := make([]Decision, len(reqs))
 	p := e.plan()

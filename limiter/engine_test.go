@@ -41,9 +41,12 @@ type recorder struct {
 	refused  []bool
 	// disbelieve takes so many answers for lost.
 	disbelieve int
+	// generation is the newest of every row.
+	generation uint32
 }
 
 func (r *recorder) View(take *store.QuotaRow) bool {
+	take.Row.Generation = r.generation
 	sum := sha256.Sum256(fmt.Appendf(nil, "%v", take.Row))
 	take.ID = store.ID(sum[:16])
 	take.Elsewhere, take.Allotted = r.elsewhere, take.Total

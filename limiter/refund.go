@@ -1,0 +1,292 @@
+package limiter
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"weir/limiter/quota"
+	"weir/limiter/rule"
+	"weir/limiter/store"
+)
+
+// RefundState is what became of a refund.
+type RefundState uint8
+
+// The states of a refund.
+const (
+	// Refunded: units were given back.
+	Refunded RefundState = iota + 1
+	// Already: nothing is left to give back.
+	Already
+	// Ended: the period is over, the row was reset, or its store began a new
+	// reign: nothing was changed.
+	Ended
+	// Forwarded: another region charged and gets the receipt, unread.
+	Forwarded
+)
+
+func (s RefundState) String() string {
+	return [...]string{"", "refunded", "already", "ended", "forwarded"}[s]
+}
+
+// Refund is the answer to a receipt. State is the first of Refunded, Already and
+// Ended that is true of a quota, or Forwarded.
+type Refund struct {
+	State  RefundState
+	Region string // that gave the receipt
+	Quotas []RefundedQuota
+}
+
+// RefundedQuota is one quota's part in a refund.
+type RefundedQuota struct {
+	Rule, Key string
+	Units     int64 // given back now
+	State     RefundState
+}
+
+// Forwarder brings refunds to the regions that charged; *gossip.Mesh does.
+type Forwarder interface {
+	// Post hands payload to a node of another region, whose Refunds.Deliver is to
+	// get it, once or more often; it is worth nothing after a Unix second. It
+	// does not block.
+	Post(region string, payload []byte, untilUnix int64) error
+}
+
+// ErrElsewhere is wrapped by the error that says that another region gave a
+// receipt and nobody brings it there.
+var ErrElsewhere = errors.New("given by another region")
+
+// ErrForward is wrapped by the error that says that no more receipts can wait
+// for other regions.
+var ErrForward = errors.New("cannot be passed on")
+
+// Refunds gives back what was charged. Its methods may be called from any
+// goroutine.
+type Refunds struct {
+	engine   *Engine
+	receipts *Receipts
+	forward  Forwarder // nil: receipts of other regions are refused
+	regions  []string
+
+	counts refundCounts
+}
+
+type refundCounts struct {
+	refunded, already, ended, forwarded, refused, failed atomic.Uint64
+	units                                                atomic.Int64
+}
+
+// RefundCounts are the quotas' parts in refunds, by what became of them, since
+// the start. Refused are receipts that were none, Failed refunds of which the
+// store did not answer.
+type RefundCounts struct {
+	Refunded, Already, Ended, Forwarded, Refused, Failed uint64
+	Units                                                int64
+}
+
+// NewRefunds returns refunds of what the engine charged; regions are the names
+// of all. It owns nothing it is given. forward may be nil.
+func NewRefunds(e *Engine, r *Receipts, forward Forwarder, regions []string) *Refunds {
+	return &Refunds{engine: e, receipts: r, forward: forward, regions: regions}
+}
+
+// Counts says what became of refunds.
+func (r *Refunds) Counts() RefundCounts {
+	c := &r.counts
+	return RefundCounts{Refunded: c.refunded.Load(), Already: c.already.Load(), Ended: c.ended.Load(),
+		Forwarded: c.forwarded.Load(), Refused: c.refused.Load(), Failed: c.failed.Load(), Units: c.units.Load()}
+}
+
+// Refund gives back what a receipt names, up to so many units of each quota; 0
+// is the whole cost. It does so once: what is not given back then stays charged.
+// Another region's receipt is passed on. Errors wrap ErrReceipt, ErrElsewhere,
+// ErrForward or store.ErrUnavailable; after the last it may be asked again.
+func (r *Refunds) Refund(ctx context.Context, b []byte, units int64) (Refund, error) {
+	got, err := decodeReceipt(b)
+	if err != nil {
+		r.counts.refused.Add(1)
+		return Refund{}, err
+	}
+	if got.region != r.receipts.region {
+		return r.passOn(&got, b, units)
+	}
+	return r.own(ctx, b, units)
+}
+
+func (r *Refunds) passOn(got *receipt, b []byte, units int64) (Refund, error) {
+	switch {
+	case !slices.Contains(r.regions, got.region):
+		r.counts.refused.Add(1)
+		return Refund{}, fmt.Errorf("%w: it names %q, which is no region known here", ErrReceipt, got.region)
+	case r.forward == nil:
+		return Refund{}, fmt.Errorf("%w: bring it to a node of region %q", ErrElsewhere, got.region)
+	}
+	if err := r.forward.Post(got.region, append(binary.AppendVarint(nil, units), b...), got.ends()); err != nil {
+		return Refund{}, fmt.Errorf("%w to region %q: %w", ErrForward, got.region, err)
+	}
+	r.counts.forwarded.Add(1)
+	return Refund{State: Forwarded, Region: got.region}, nil
+}
+
+// Deliver refunds what another region passed on. An error says that it is to
+// come again; what is no receipt of this region is dropped and counted.
+func (r *Refunds) Deliver(ctx context.Context, payload []byte) error {
+	units, n := binary.Varint(payload)
+	if n <= 0 || units < 0 {
+		r.counts.refused.Add(1)
+		return nil
+	}
+	if _, err := r.own(ctx, payload[n:], units); err != nil && !errors.Is(err, ErrReceipt) {
+		return err
+	}
+	return nil
+}
+
+// own refunds a receipt of this region.
+func (r *Refunds) own(ctx context.Context, b []byte, units int64) (Refund, error) {
+	got, err := r.receipts.open(b)
+	if err != nil {
+		r.counts.refused.Add(1)
+		return Refund{}, err
+	}
+	if units <= 0 {
+		units = quota.MaxUnits
+	}
+	out := Refund{Region: got.region, State: Ended, Quotas: make([]RefundedQuota, len(got.charges))}
+	changes := make([]*store.Change, 0, len(got.charges))
+	at := make([]int, 0, len(got.charges)) // changes[i] is of out.Quotas[at[i]]
+	for i, c := range got.charges {
+		out.Quotas[i] = RefundedQuota{Rule: c.row.Rule, Key: c.row.Key, State: Ended}
+		if change := r.change(&got, &c, units); change != nil {
+			changes, at = append(changes, change), append(at, i)
+		}
+	}
+	err = r.apply(ctx, changes)
+	for i, change := range changes {
+		if change.Status == store.Allowed {
+			out.Quotas[at[i]].take(change)
+		}
+	}
+	r.count(&out, err)
+	return out, err
+}
+
+// change makes the change that refunds one charge, nil when its row has ended.
+func (r *Refunds) change(got *receipt, c *charge, units int64) *store.Change {
+	change := &store.Change{Kind: store.Refund, Units: min(units, c.cost), Request: got.request,
+		QuotaRow: store.QuotaRow{Row: c.row, Tag: c.tag, Reign: c.reign}}
+	// The rule may be gone or changed since: its bounds only make the answer.
+	if q := quotaOf(r.engine.Rules().Rule(c.row.Rule)); q != nil {
+		change.Limit, change.Total = q.Limit, Rights(q)
+	}
+	r.engine.ledger.View(&change.QuotaRow) // a row that cannot be counted here still can in the store
+	if change.Row.Generation != c.row.Generation {
+		return nil
+	}
+	return change
+}
+
+// quotaOf returns the rule's quota, nil when it has none or is nil.
+func quotaOf(r *rule.Rule) *rule.Quota {
+	if r == nil {
+		return nil
+	}
+	for i := range r.Limits {
+		if q := r.Limits[i].Quota; q != nil {
+			return q
+		}
+	}
+	return nil
+}
+
+func (q *RefundedQuota) take(c *store.Change) {
+	q.State = Already
+	if c.Moved > 0 {
+		q.State, q.Units = Refunded, c.Moved
+	}
+}
+
+// apply makes the changes; those whose period or reign is over are left so. The
+// error wraps store.ErrUnavailable and says that some were not answered.
+func (r *Refunds) apply(ctx context.Context, changes []*store.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	s := r.engine.store
+	s.Apply(ctx, changes)
+	// A node may not have heard yet of the reign that a receipt is of.
+	var again []*store.Change
+	for _, c := range changes {
+		if c.Status != store.WrongReign {
+			continue
+		}
+		if err := r.learnReign(ctx, c); err != nil {
+			c.Fail(err)
+		} else if s.Reign(c.Tag) == c.Reign {
+			r.engine.ledger.View(&c.QuotaRow)
+			again = append(again, c)
+		}
+	}
+	if len(again) > 0 {
+		s.Apply(ctx, again)
+	}
+	var failed error
+	for _, c := range changes {
+		switch c.Status {
+		case store.Allowed:
+			// It stands whether this node believes the reply or not.
+			r.engine.ledger.Record(&c.QuotaRow)
+		case store.Failed:
+			failed = unavailable(c.Err)
+		}
+	}
+	return failed
+}
+
+// learnReign has the store say which reign a row is in, by a look.
+func (r *Refunds) learnReign(ctx context.Context, c *store.Change) error {
+	call := store.Call{Quotas: make([]store.QuotaTake, 1)}
+	for range maxAsks {
+		call.Quotas[0] = store.QuotaTake{QuotaRow: store.QuotaRow{Row: c.Row, ID: c.ID, Tag: c.Tag, Limit: c.Limit}}
+		call.Quotas[0].Reign = r.engine.store.Reign(c.Tag)
+		r.engine.store.Decide(ctx, []*store.Call{&call})
+		if call.Status != store.WrongReign {
+			break
+		}
+	}
+	if call.Status == store.Failed {
+		return call.Err
+	}
+	return nil
+}
+
+func unavailable(err error) error {
+	if errors.Is(err, store.ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+}
+
+// count counts a refund and writes its state.
+func (r *Refunds) count(out *Refund, err error) {
+	out.State = Ended
+	for _, q := range out.Quotas {
+		out.State = min(out.State, q.State)
+		switch q.State {
+		case Refunded:
+			r.counts.refunded.Add(1)
+			r.counts.units.Add(q.Units)
+		case Already:
+			r.counts.already.Add(1)
+		case Ended, Forwarded:
+			r.counts.ended.Add(1)
+		}
+	}
+	if err != nil {
+		r.counts.failed.Add(1)
+	}
+}
