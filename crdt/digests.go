@@ -214,3 +214,13 @@ func (t *Table) rowDigest(s *slot) (d uint64) {
 
 // LeafOf is the first 16 bits of an ID.
 func LeafOf(id RowID) uint16 { return binary.BigEndian.Uint16(id[:]) }
+
+// SpanOf is the span of a row, and whether the table holds the row.
+func (t *Table) SpanOf(id RowID) (Span, bool) {
+	place, ok := t.find(id)
+	if !ok {
+		return Span{}, false
+	}
+	p := t.periods.value(t.slot(place).period)
+	return Span{p.start, p.end}, true
+}

@@ -124,7 +124,7 @@ func TestDigestsOfAFullGroup(t *testing.T) {
 			t.Fatalf("leaf %x: %x, want %x", leaf, got[uint8(leaf)], want)
 		}
 	}
-	if rows := table.Leaf(nil, span, 7<<8); len(rows) != 2 || !rows[0].ID.less(rows[1].ID) {
+	if rows := table.Leaf(nil, span, 7<<8); len(rows) != 2 || !rows[0].ID.Less(rows[1].ID) {
 		t.Fatalf("%d rows in a leaf, want 2", len(rows))
 	}
 	table.DropEnded(100, slotsInChunk, ignoreRow)

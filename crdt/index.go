@@ -81,7 +81,7 @@ func (t *Table) addToIndex(id RowID, place uint32) {
 	part, tail := split(id)
 	refs := t.index.parts[part]
 	i := lower(refs, tail)
-	for i < len(refs) && refs[i].tail == tail && t.slot(refs[i].place).id.less(id) {
+	for i < len(refs) && refs[i].tail == tail && t.slot(refs[i].place).id.Less(id) {
 		i++
 	}
 	t.index.parts[part] = slices.Insert(refs, i, ref{tail, place})
@@ -114,8 +114,8 @@ func (x *index) leaf(leaf uint16) []ref {
 	return rest[:sort.Search(len(rest), func(i int) bool { return rest[i].tail>>28 != first>>28 })]
 }
 
-// less orders IDs as their bytes are.
-func (id RowID) less(other RowID) bool {
+// Less orders IDs as their bytes are.
+func (id RowID) Less(other RowID) bool {
 	a, b := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(other[:8])
 	if a != b {
 		return a < b

@@ -4,236 +4,247 @@ import (
 	"time"
 
 	"weir/crdt"
+	wirev1 "weir/proto/wire/v1"
 )
 
-// ask is this node's request for all rows of one peer.
-type ask struct {
-	// The next frame to the peer asks.
-	due bool
-	// The request being answered; 0 is none. A later loss makes a new one due.
-	request uint64
-	// The exchange it is made for; 0 is none.
-	exchange uint64
-	// When the request was made or its answer last moved.
-	movedAt time.Duration
-	// The parts that came, and how many there are once that is known.
-	got   map[uint32]struct{}
-	parts uint32
+// nextRequest works at the next request of a session, and says whether there is
+// more to do.
+func (c *Core) nextRequest(now time.Duration) (m Message, more bool) {
+	p := c.nextPeer(func(p *peer) bool { return p.session.asks() && (p.session.made == 0 || p.waiting < maxWaiting) })
+	if p == nil {
+		return Message{}, false
+	}
+	s := &p.session
+	request := &wirev1.SyncRequest{Session: s.number, Full: c.isFull()}
+	switch {
+	case s.made == 0:
+		request.Exchange = s.exchange != 0
+		c.askSpans(request)
+		request.Number = s.opens(openRequest{at: now})
+	case len(s.leaves) > 0 || len(s.list.items) > 0:
+		if !c.askLeaves(now, s, request) {
+			c.finish(now, p)
+			return Message{}, true
+		}
+	default:
+		if !c.askGroups(now, s, request) {
+			c.finish(now, p)
+			return Message{}, true
+		}
+	}
+	return c.send(now, p, appendProto(c.frame(now, p), frameRequest, request), nil, 0), true
 }
 
-// receive notes a part and says whether the answer is now whole.
-func (a *ask) receive(now time.Duration, in *Inbound) bool {
-	if a.request == 0 || in.answers != a.request {
+// askSpans fills in the spans of all rows. Of more than a request may name it
+// takes as many from anywhere in their order.
+func (c *Core) askSpans(request *wirev1.SyncRequest) {
+	c.spans = c.rows.Spans(c.spans[:0])
+	spans := c.spans
+	if len(spans) > maxSpans {
+		from := c.rand.IntN(len(spans) - maxSpans + 1)
+		spans, request.Partial = spans[from:from+maxSpans], true
+	}
+	for _, span := range spans {
+		if !c.endedAt(span.End) {
+			request.Spans = append(request.Spans, &wirev1.Span{
+				StartUnixSeconds: span.Start, EndUnixSeconds: span.End, Digest: c.rows.SpanDigest(span),
+			})
+		}
+	}
+}
+
+// askGroups fills in groups of one span, and says whether any still differ.
+func (c *Core) askGroups(now time.Duration, s *session, request *wirev1.SyncRequest) bool {
+	var items []groupItem
+	for looked := 0; len(s.groups) > 0 && len(items) < groupsAtOnce && looked < 256; looked++ {
+		item := s.groups[len(s.groups)-1]
+		if len(items) > 0 && item.span != items[0].span {
+			break
+		}
+		s.groups = s.groups[:len(s.groups)-1]
+		if fold(c.rows.GroupDigest(item.span, item.group), s.number) != item.digest {
+			items = append(items, item)
+			request.Groups = append(request.Groups, item.group)
+		}
+	}
+	if len(items) == 0 {
 		return false
 	}
-	a.movedAt = now
-	a.got[in.part] = struct{}{}
-	a.parts = max(a.parts, in.parts)
-	if a.parts == 0 || len(a.got) < int(a.parts) {
-		return false
-	}
-	a.request, a.exchange, a.got = 0, 0, nil
+	request.StartUnixSeconds, request.EndUnixSeconds = items[0].span.Start, items[0].span.End
+	request.Number = s.opens(openRequest{at: now, groups: items})
 	return true
 }
 
-// expire makes a request due anew whose answer has stood still.
-func (a *ask) expire(now time.Duration) bool {
-	patience := askPatience
-	if a.exchange != 0 {
-		patience = exchangePatience
+// askLeaves lists what this node has in leaves of one span, few with each call,
+// and says whether the request is whole.
+func (c *Core) askLeaves(now time.Duration, s *session, request *wirev1.SyncRequest) bool {
+	l := &s.list
+	for rows, looked := 0, 0; len(s.leaves) > 0 && !l.full(&s.leaves[len(s.leaves)-1]); looked++ {
+		if rows >= stepRows/2 || looked >= stepRows {
+			return false // go on with the next call
+		}
+		item := s.leaves[len(s.leaves)-1]
+		s.leaves = s.leaves[:len(s.leaves)-1]
+		if fold(c.rows.LeafDigest(item.span, item.leaf), s.number) == item.digest {
+			continue
+		}
+		c.leaf = rowsAfter(c.rows.Leaf(c.leaf[:0], item.span, item.leaf), item.after)
+		l.lists = appendLeaf(l.lists, item.leaf, c.leaf, s.number)
+		l.items = append(l.items, item)
+		l.marks += len(c.leaf)
+		rows += len(c.leaf)
 	}
-	if a.request == 0 || now-a.movedAt < patience {
+	if len(l.items) == 0 {
 		return false
 	}
-	a.request, a.exchange, a.got, a.due = 0, 0, nil, true
+	first := l.items[0]
+	request.StartUnixSeconds, request.EndUnixSeconds = first.span.Start, first.span.End
+	request.Leaves = l.lists
+	if first.after != (crdt.RowID{}) {
+		request.After = first.after[:]
+	}
+	request.Number = s.opens(openRequest{at: now, leaves: l.items})
+	s.list = leafRequest{}
 	return true
 }
 
-// begin makes the request.
-func (a *ask) begin(now time.Duration, request, exchange uint64) {
-	*a = ask{request: request, exchange: exchange, movedAt: now, got: make(map[uint32]struct{})}
+// full says whether a leaf goes into another request.
+func (l *leafRequest) full(next *leafItem) bool {
+	return len(l.items) > 0 && (len(l.items) >= leavesAtOnce || l.marks >= marksAtOnce ||
+		next.span != l.items[0].span || next.after != crdt.RowID{})
 }
 
-// expireAsks notices gaps that stayed open and answers that stood still.
-func (c *Core) expireAsks(now time.Duration) {
-	for _, p := range c.peers {
-		if p.in.giveUp(now) {
-			c.counters.Gaps++
-			p.ask.due = true
-		}
-		if p.ask.expire(now) {
-			c.counters.AskTimeouts++
+// rowsAfter cuts off the rows up to an ID; rows are in order.
+func rowsAfter(rows []crdt.LeafRow, after crdt.RowID) []crdt.LeafRow {
+	if after == (crdt.RowID{}) {
+		return rows
+	}
+	for i, row := range rows {
+		if after.Less(row.ID) {
+			return rows[i:]
 		}
 	}
+	return nil
 }
 
-// makeAsks makes the requests that are due: those of an exchange, for which
-// somebody waits, and others as far as the bound allows: those first that waited
-// longest, so that peers who do not answer hold up no other.
-func (c *Core) makeAsks(now time.Duration) {
-	for _, p := range c.peers {
-		if p.ask.due && p.ask.request == 0 && p.awaited(c.region, c.exchanges) {
-			c.makeAsk(now, p, c.exchanges)
-		}
+// hearReply takes in an answer of a peer's, a part of it with each call, and
+// says whether there is more of it.
+func (c *Core) hearReply(now time.Duration, p *peer, in *Inbound) (more bool) {
+	r, s := in.reply, &p.session
+	if r == nil {
+		return false
 	}
-	for c.asking() < maxAsks {
-		var next *peer
-		for _, p := range c.peers {
-			if p.ask.due && p.ask.request == 0 && (next == nil || p.ask.movedAt < next.ask.movedAt) {
-				next = p
+	open := s.find(r)
+	if open == nil {
+		return false
+	}
+	s.movedAt = now
+	c.urgent = true
+	switch {
+	case len(open.leaves) > 0:
+		more = c.hearLeaves(p, in, open)
+	case len(open.groups) > 0:
+		more = c.hearGroup(p, in, open)
+	default:
+		more = c.hearSpan(p, in)
+	}
+	if !more {
+		s.closes(r.number)
+		c.finish(now, p)
+	}
+	return more
+}
+
+// hearSpan compares the group digests of one span. Every session begins at
+// another group, so that those at work at once meet little.
+func (c *Core) hearSpan(p *peer, in *Inbound) (more bool) {
+	r, s := in.reply, &p.session
+	s.more = s.more || r.more
+	if in.heardReply >= len(r.spans) {
+		return false
+	}
+	told := &r.spans[in.heardReply]
+	in.heardReply++
+	if !c.endedAt(told.span.End) {
+		var theirs, ours vector
+		theirs.decode(told.groups)
+		c.rows.GroupDigests(told.span, &c.digests)
+		ours.fold(&c.digests, s.number)
+		for i := range 256 {
+			group := uint8(s.number>>8) + uint8(i)
+			if theirs[group] != ours[group] {
+				s.groups = append(s.groups, groupItem{told.span, group, theirs[group]})
 			}
 		}
-		if next == nil {
-			return
+	}
+	return in.heardReply < len(r.spans)
+}
+
+// hearGroup compares the leaf digests of one group.
+func (c *Core) hearGroup(p *peer, in *Inbound, open *openRequest) (more bool) {
+	r, s := in.reply, &p.session
+	if in.heardReply >= len(r.groups) {
+		return false
+	}
+	told, span := &r.groups[in.heardReply], open.groups[0].span
+	in.heardReply++
+	var theirs, ours vector
+	theirs.decode(told.leaves)
+	c.rows.LeafDigests(span, told.group, &c.digests)
+	ours.fold(&c.digests, s.number)
+	for i := range 256 {
+		if theirs[i] != ours[i] {
+			s.leaves = append(s.leaves, leafItem{span: span, leaf: uint16(told.group)<<8 | uint16(i), digest: theirs[i]})
 		}
-		c.makeAsk(now, next, 0)
 	}
+	return in.heardReply < len(r.groups)
 }
 
-func (c *Core) makeAsk(now time.Duration, p *peer, exchange uint64) {
-	p.ask.begin(now, c.rand.Uint64()|1, exchange)
-	p.asks = true
-	c.counters.Asks++
-}
-
-func (c *Core) asking() (n int) {
-	for _, p := range c.peers {
-		if p.ask.request != 0 && p.ask.exchange == 0 {
-			n++
+// hearLeaves notes what the peer wants and what it has not gone through; the
+// rows were taken in before.
+func (c *Core) hearLeaves(p *peer, in *Inbound, open *openRequest) (more bool) {
+	r, s := in.reply, &p.session
+	for range stepRows / 16 {
+		if in.heardReply >= len(r.wants) {
+			break
 		}
-	}
-	return n
-}
-
-// answer is a peer's request for all rows, being answered: a walk round all
-// places of the table, from wherever an interrupted one had come to.
-type answer struct {
-	request uint64 // 0 is none
-	// The places there were when it began: rows at later ones are news.
-	places uint32
-	place  uint32
-	left   uint32
-	part   uint32
-}
-
-// begin starts the walk anew: what went out before the peer asked may be what
-// it missed.
-func (a *answer) begin(request uint64, places uint32) {
-	if a.request == request {
-		return
-	}
-	if a.place >= places {
-		a.place = 0
-	}
-	*a = answer{request: request, places: places, place: a.place, left: places}
-}
-
-// part is a part of an answer, being made.
-type part struct {
-	to      string // empty: none is
-	request uint64
-	places  int // that may still be looked at
-	rows    []byte
-	count   int
-}
-
-// nextAnswer works at the next part of an answer that may go out before the next
-// tick, and says whether there is more to do.
-func (c *Core) nextAnswer(now time.Duration) (m Message, more bool) {
-	p := c.byName[c.part.to]
-	if p == nil || p.answer.request != c.part.request {
-		// The peer went, or asked anew: then the walk goes round once more.
-		if p = c.nextAnswered(); p == nil {
-			c.part = part{}
-			return Message{}, false
-		}
-		c.answersLeft--
-		p.answers++
-		c.part = part{to: p.Name, request: p.answer.request, places: maxAnswerPlaces}
-	}
-	if !c.encodePart(&p.answer) {
-		return Message{}, true
-	}
-	return c.sendPart(now, p), true
-}
-
-// nextAnswered is the next peer in turn that may get a part.
-func (c *Core) nextAnswered() *peer {
-	if c.answersLeft == 0 {
-		return nil
-	}
-	return c.nextPeer(func(p *peer) bool {
-		return p.answer.request != 0 && p.answers < maxAnswerFrames && p.waiting < maxAnswerFrames
-	})
-}
-
-func (c *Core) sendPart(now time.Duration, p *peer) Message {
-	a := &p.answer
-	a.part++
-	head := c.frame(now, p)
-	head = appendUint(head, frameAllRowsFor, a.request)
-	head = appendUint(head, framePart, uint64(a.part))
-	if a.left == 0 {
-		head = appendUint(head, frameParts, uint64(a.part))
-		a.request = 0
-		c.counters.Answers++
-	}
-	rows, count := c.part.rows, c.part.count
-	c.part = part{}
-	return c.send(now, p, head, rows, count)
-}
-
-// entriesFor is what a peer may be told of the row in c.row.
-func (c *Core) entriesFor(p *peer) []crdt.Entry {
-	if p.Region == c.region || len(c.withheld.rows) == 0 {
-		return c.row.Entries()
-	}
-	return c.withheld.abroad(c.row.Name().ID(), c.row.Entries())
-}
-
-// encodePart encodes the rows of the next places, as many as one call may, and
-// says whether the part is done.
-func (c *Core) encodePart(a *answer) (done bool) {
-	t := &c.part
-	for looked, encoded := 0, 0; looked < stepPlaces && encoded < stepRows; looked++ {
-		if a.left == 0 || t.places == 0 {
-			return true
-		}
-		if c.rows.At(a.place, &c.row) && !c.ended(c.row.Name()) {
-			end := len(t.rows)
-			t.rows = c.encoder.append(t.rows, c.row.Name(), c.entriesFor(c.byName[t.to]), wholeRow, c.regions.index)
-			if len(t.rows) > maxRowsBytes && t.count > 0 {
-				t.rows = t.rows[:end]
-				return true
+		leaf := r.wants[in.heardReply].leaf
+		c.leaf = c.rows.Leaf(c.leaf[:0], open.leaves[0].span, leaf)
+		for ; in.heardReply < len(r.wants) && r.wants[in.heardReply].leaf == leaf; in.heardReply++ {
+			for _, row := range c.leaf {
+				if shortID(row.ID) == r.wants[in.heardReply].short {
+					c.owe(p, row.ID)
+				}
 			}
-			t.count++
-			encoded++
 		}
-		a.place = (a.place + 1) % a.places
-		a.left--
-		t.places--
 	}
-	return a.left == 0 || t.places == 0
+	if in.heardReply < len(r.wants) {
+		return true
+	}
+	rest := open.leaves[min(int(r.leavesDone), len(open.leaves)):]
+	for i := len(rest) - 1; i >= 0; i-- {
+		item := rest[i]
+		if i == 0 {
+			item.after = r.after
+		}
+		s.leaves = append(s.leaves, item)
+	}
+	return false
 }
 
-// askForTheSilent asks somebody for all rows while a member of the own region is
-// silent: others tell it news that it cannot pass on to this node.
-func (c *Core) askForTheSilent(now time.Duration) {
-	silent := false
-	for _, p := range c.peers {
-		if !p.watched {
-			p.watched, p.heardAt = true, now
-		}
-		silent = silent || (p.Region == c.region && p.silent(now))
-	}
-	if !silent || now < c.nextRelayAsk {
+// finish ends a session that has nothing left to ask or to hear.
+func (c *Core) finish(now time.Duration, p *peer) {
+	s := &p.session
+	if !s.done() {
 		return
 	}
-	c.nextRelayAsk = now + silenceInterval
-	for range c.peers {
-		if p := c.peers[c.rand.IntN(len(c.peers))]; !p.silent(now) {
-			p.ask.due = true
-			return
-		}
+	c.firstSync = true
+	p.exchanged = max(p.exchanged, s.exchange)
+	if s.more && s.fruitful {
+		s.want(now)
+	}
+	s.end()
+	if p.awaited(c.region, c.exchanges) {
+		c.beginSessions(now)
 	}
 }

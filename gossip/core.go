@@ -35,6 +35,7 @@ type Core struct {
 	nowUnix      int64
 
 	rows     *crdt.Table
+	maxRows  int
 	news     news             // to be told to one node of every region
 	again    map[string]*news // to be told to another node of a region
 	unsaved  changes          // to be persisted
@@ -46,28 +47,34 @@ type Core struct {
 
 	peers  []*peer // sorted by name
 	byName map[string]*peer
-	// Requests for all rows of nodes that are no peers here yet: a node that
-	// comes back may ask before the membership protocol tells of it.
-	early map[string]uint64
+	// Requests of nodes that are no peers here yet: a node that comes back may
+	// ask before the membership protocol tells of it.
+	early map[string]*request
 
 	firstSync bool
 	// Exchanges begun, and epochs: see BeginExchange.
 	exchanges, epoch uint64
 	urgent           bool // something is to be sent at once
-	answersLeft      int
-	part             part
+	answerBytesLeft  int  // until the next tick
+	answer           answer
+	repair           repair
+	clock            time.Duration // the latest reading that was given
 	sweepLeft        int
 	turn             int // the peer Next looks at first
-	nextRelayAsk     time.Duration
+	// When sessions are next begun for no reason, and for silent members.
+	nextLook, nextSilentLook time.Duration
 
 	counters Counters
 
 	// Room that is used again.
-	encoder rowEncoder
-	row     crdt.Row
-	encoded []byte
-	order   []int
-	share   map[string]int
+	encoder     rowEncoder
+	row         crdt.Row
+	own, abroad encodedRows
+	spans       []crdt.Span
+	leaf        []crdt.LeafRow
+	digests     [256]uint64
+	order       []int
+	share       map[string]int
 }
 
 // NewCore returns a core without rows and peers.
@@ -77,17 +84,18 @@ func NewCore(cfg CoreConfig) *Core {
 		rand: cfg.Rand, process: uint64(cfg.Rand.Uint32()|1) << 32,
 		nowUnix: cfg.NowUnix,
 		rows:    crdt.NewTable(cfg.MaxRows),
-		news:    news{changes: newChanges()}, unsaved: newChanges(), watch: cfg.Watch, watched: newChanges(), withheld: newWithheld(),
+		news:    newNews(), unsaved: newChanges(), watch: cfg.Watch, watched: newChanges(), withheld: newWithheld(),
 		again:   make(map[string]*news),
 		regions: newRegions(cfg.Region, cfg.Regions),
 		byName:  make(map[string]*peer),
-		early:   make(map[string]uint64),
+		early:   make(map[string]*request),
+		maxRows: cfg.MaxRows,
 		share:   make(map[string]int),
 	}
 }
 
 // PeerUp adds a peer, or one that came back, and says whether there was room.
-// Each side asks the other for all its rows.
+// Each side begins a session with the other.
 func (c *Core) PeerUp(p Peer) bool {
 	if p.Name == c.node || c.byName[p.Name] != nil {
 		return c.byName[p.Name] != nil
@@ -96,22 +104,23 @@ func (c *Core) PeerUp(p Peer) bool {
 		c.counters.RefusedPeers++
 		return false
 	}
-	added := &peer{Peer: p, out: c.newStream(), ask: ask{due: true}, upSince: c.exchanges}
-	if want := c.early[p.Name]; want != 0 {
-		added.answer.begin(want, c.rows.Slots())
-		delete(c.early, p.Name)
-	}
+	added := &peer{Peer: p, out: c.newStream(), upSince: c.exchanges, owedRows: newChanges(), unknown: newChanges()}
+	added.session.want(c.clock)
 	c.byName[p.Name] = added
 	i, _ := slices.BinarySearchFunc(c.peers, p.Name, func(have *peer, name string) int { return cmp.Compare(have.Name, name) })
 	c.peers = slices.Insert(c.peers, i, added)
 	c.order = append(c.order, 0)
+	if r := c.early[p.Name]; r != nil {
+		delete(c.early, p.Name)
+		c.hearRequest(c.clock, added, r)
+	}
 	return true
 }
 
 // PeerDown removes a peer. What others told it alone, of all in its region, may
-// have gone with it: in its region, this node asks every other peer for its
-// rows; and wherever it was, this node's new streams tell the rest of its region
-// to ask.
+// have gone with it: in its region, this node begins a session with every other
+// peer; and wherever it was, this node's new streams tell the rest of its region
+// to do so.
 func (c *Core) PeerDown(name string) {
 	gone := c.byName[name]
 	if gone == nil {
@@ -122,13 +131,13 @@ func (c *Core) PeerDown(name string) {
 	c.order = c.order[:len(c.peers)]
 	if gone.Region == c.region {
 		for _, p := range c.peers {
-			p.ask.due = true
+			p.session.want(c.clock)
 		}
 	}
 	c.restart(gone.Region)
 }
 
-// restart gives every peer of a region a new stream: each asks for all rows.
+// restart gives every peer of a region a new stream: each begins a session.
 func (c *Core) restart(region string) {
 	delete(c.again, region)
 	for _, p := range c.peers {
@@ -152,7 +161,7 @@ func (c *Core) Sent(to string) {
 }
 
 // Undelivered reports that a frame for a peer was dropped or could not be sent.
-// The peer gets a new stream of frames, which tells it to ask for all rows; what
+// The peer gets a new stream of frames, which tells it to begin a session; what
 // it was told lately goes to another node of its region, if there is one.
 func (c *Core) Undelivered(now time.Duration, to string) {
 	c.counters.Undelivered++
@@ -169,7 +178,8 @@ func (c *Core) Undelivered(now time.Duration, to string) {
 // Peers is how many peers there are.
 func (c *Core) Peers() int { return len(c.peers) }
 
-// FirstSync says whether a peer has answered a request for all rows to the end.
+// FirstSync says whether a session with some peer came to its end: this node has
+// all that the peer had.
 func (c *Core) FirstSync() bool { return c.firstSync }
 
 // Counters returns the counts so far.
@@ -179,26 +189,46 @@ func (c *Core) Counters() Counters { return c.counters }
 // it until more is false. An error wraps ErrFrame and says that the frame had no
 // effect.
 func (c *Core) Step(now time.Duration, in *Inbound) (more bool, err error) {
-	if in.merged == 0 {
+	c.clock = now
+	if !in.begun {
 		if err := c.begin(now, in); err != nil {
 			return false, err
 		}
+		in.begun = true
 	}
+	p := c.byName[in.node]
 	end := min(in.merged+stepRows, len(in.rows))
 	for ; in.merged < end; in.merged++ {
-		c.mergeRow(&in.rows[in.merged], in.region)
+		c.mergeRow(now, p, in, &in.rows[in.merged])
 	}
-	if in.merged < len(in.rows) {
+	switch {
+	case in.merged < len(in.rows):
+		return true, nil
+	case p == nil:
+		c.hearStranger(in)
+		return false, nil
+	case c.hearUnknown(p, in), c.hearReply(now, p, in):
 		return true, nil
 	}
-	c.hearExchange(in)
-	switch p := c.byName[in.node]; {
-	case p != nil:
-		c.follow(now, p, in)
-	case in.want != 0 && len(c.early) < maxPeers:
-		c.early[in.node] = in.want
-	}
+	c.follow(now, p, in)
 	return false, nil
+}
+
+// hearStranger keeps the request of a node that is no peer here yet.
+func (c *Core) hearStranger(in *Inbound) {
+	if r := in.request; r != nil && r.ofSpans() && len(c.early) < maxPeers {
+		c.early[in.node] = r
+	}
+	c.hearExchange(in)
+}
+
+// hearUnknown takes in, few with each call, which rows a peer has no names of.
+func (c *Core) hearUnknown(p *peer, in *Inbound) (more bool) {
+	for range min(stepRows, len(in.unknown)) {
+		c.owe(p, in.unknown[0])
+		in.unknown = in.unknown[1:]
+	}
+	return len(in.unknown) > 0
 }
 
 // begin judges a frame and takes in what it says of regions.
@@ -225,17 +255,8 @@ func (c *Core) follow(now time.Duration, p *peer, in *Inbound) {
 	p.watched, p.heardAt = true, max(p.heardAt, now)
 	if p.in.receive(now, in.stream, in.sequence) {
 		c.counters.Gaps++
-		p.ask.due = true
+		p.session.want(now)
 	}
-	if exchange := p.ask.exchange; p.ask.receive(now, in) {
-		c.firstSync = true
-		p.exchanged = max(p.exchanged, exchange)
-		if p.awaited(c.region, c.exchanges) {
-			c.makeAsks(now)
-			c.urgent = true
-		}
-	}
-	if in.want != 0 {
-		p.answer.begin(in.want, c.rows.Slots())
-	}
+	c.hearExchange(in)
+	c.hearRequest(now, p, in.request)
 }

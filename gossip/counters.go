@@ -22,9 +22,14 @@ type Counters struct {
 	// another node of the region was told for that; Gaps, times that frames were
 	// missing from a peer's stream.
 	Undelivered, RowsToldAgain, Gaps uint64
-	// Asks counts requests for all rows, Answers those answered to the end,
-	// AskTimeouts requests whose answer stood still.
-	Asks, Answers, AskTimeouts uint64
+	// Asks counts sessions begun, AskTimeouts those that stood still; Answers,
+	// requests of peers' sessions answered, RequestsDropped those that were too
+	// many and are made again.
+	Asks, AskTimeouts, Answers, RequestsDropped uint64
+	// RowsUnknown counts rows asked for because a peer told of a change and the
+	// name was missing; RowsRepaired, rows sent to a peer that lacked them;
+	// RepairsDropped, times that such rows were too many: the peer finds them.
+	RowsUnknown, RowsRepaired, RepairsDropped uint64
 
 	// Exchanges counts those this node began.
 	Exchanges uint64

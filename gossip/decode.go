@@ -19,14 +19,16 @@ var ErrFrame = errors.New("malformed frame")
 // from.
 type Inbound struct {
 	malformed        error // nothing else is set then
-	merged           int   // rows that Step took in so far
+	begun            bool
+	merged           int // rows that Step took in so far
+	heardReply       int // and parts of the reply
 	node, region     string
 	heard            []heardState
 	rows             []inboundRow
-	want             uint64 // request number; 0 is none
-	answers          uint64 // request number; 0 is none
-	part, parts      uint32
-	exchange         bool // the request is part of an exchange
+	repair           bool
+	unknown          []crdt.RowID
+	request          *request // nil: none
+	reply            *reply
 	stream, sequence uint64
 	// Entries left out because their numbers break the rules.
 	invalid int
@@ -39,8 +41,10 @@ type heardState struct {
 	stamp  uint64
 }
 
+// inboundRow is a row, or the change of one that should be known.
 type inboundRow struct {
 	id      crdt.RowID
+	named   bool
 	name    crdt.RowName
 	entries []crdt.Entry
 }
@@ -70,16 +74,13 @@ func decode(frame []byte) (*Inbound, error) {
 		return nil, err
 	}
 	in := &Inbound{
-		node: f.Node, region: f.Region,
-		want: f.WantAllRows, answers: f.AllRowsFor, part: f.Part, parts: f.Parts,
-		exchange: f.Exchange && f.WantAllRows != 0,
-		stream:   f.Stream, sequence: f.Sequence, bytes: len(frame),
+		node: f.Node, region: f.Region, repair: f.Repair,
+		stream: f.Stream, sequence: f.Sequence, bytes: len(frame),
 	}
-	if err := in.readHeard(&f); err != nil {
-		return nil, err
-	}
-	if err := in.readRows(&f); err != nil {
-		return nil, err
+	for _, read := range [...]func(*wirev1.Frame) error{in.readHeard, in.readRows, in.readDeltas, in.readUnknown, in.readSync} {
+		if err := read(&f); err != nil {
+			return nil, err
+		}
 	}
 	return in, nil
 }
@@ -96,8 +97,6 @@ func checkFrame(f *wirev1.Frame) error {
 		return fmt.Errorf("%w: %d ages, may have %d", ErrFrame, len(f.Heard), maxRegions)
 	case f.Stream == 0 || f.Sequence == 0:
 		return fmt.Errorf("%w: stream %d, sequence %d, must not be 0", ErrFrame, f.Stream, f.Sequence)
-	case f.AllRowsFor != 0 && !soundPart(f):
-		return fmt.Errorf("%w: part %d of %d, may have %d", ErrFrame, f.Part, f.Parts, maxParts)
 	}
 	for _, name := range append(f.Regions[:len(f.Regions):len(f.Regions)], f.Region) {
 		if name == "" || len(name) > crdt.MaxRegionBytes {
@@ -105,12 +104,6 @@ func checkFrame(f *wirev1.Frame) error {
 		}
 	}
 	return nil
-}
-
-// soundPart says whether a part of an answer is one of those there can be; only
-// the last knows how many there are.
-func soundPart(f *wirev1.Frame) bool {
-	return f.Part > 0 && f.Part <= maxParts && (f.Parts == 0 || f.Parts == f.Part)
 }
 
 func (in *Inbound) readHeard(f *wirev1.Frame) error {
@@ -138,7 +131,7 @@ func (in *Inbound) readRows(f *wirev1.Frame) error {
 		if len(r.Entries) > crdt.MaxEntries {
 			return fmt.Errorf("%w: row has %d entries, may have %d", ErrFrame, len(r.Entries), crdt.MaxEntries)
 		}
-		row := inboundRow{id: name.ID(), name: name}
+		row := inboundRow{id: name.ID(), named: true, name: name}
 		if err := in.readEntries(&row, r.Entries, f.Regions); err != nil {
 			return err
 		}
@@ -188,4 +181,44 @@ func readGifts(gifts []*wirev1.Gift, regions []string) (out crdt.Gifts, sound bo
 		out = out.With(to, int64(g.Units))
 	}
 	return out, true, nil
+}
+
+func (in *Inbound) readDeltas(f *wirev1.Frame) error {
+	r := deltaReader{regions: f.Regions}
+	if err := r.readReplicas(f.DeltaReplicas); err != nil {
+		return fmt.Errorf("%w: list of replicas %w", ErrFrame, err)
+	}
+	r.b = f.Deltas
+	for len(r.b) > 0 {
+		row, err := r.readRow()
+		if err != nil {
+			return fmt.Errorf("%w: delta %w", ErrFrame, err)
+		}
+		in.rows = append(in.rows, row)
+	}
+	in.invalid += r.invalid
+	return nil
+}
+
+func (in *Inbound) readUnknown(f *wirev1.Frame) error {
+	const size = len(crdt.RowID{})
+	if len(f.Unknown)%size != 0 || len(f.Unknown) > maxUnknown*size {
+		return fmt.Errorf("%w: unknown rows have %d bytes, must be IDs of %d, at most %d", ErrFrame, len(f.Unknown), size, maxUnknown)
+	}
+	for b := f.Unknown; len(b) > 0; b = b[size:] {
+		in.unknown = append(in.unknown, crdt.RowID(b[:size]))
+	}
+	return nil
+}
+
+func (in *Inbound) readSync(f *wirev1.Frame) (err error) {
+	if f.Request != nil {
+		if in.request, err = readRequest(f.Request); err != nil {
+			return err
+		}
+	}
+	if f.Answer != nil {
+		in.reply, err = readReply(f.Answer)
+	}
+	return err
 }

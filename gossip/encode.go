@@ -12,20 +12,21 @@ import (
 // of a tick are encoded once for all its receivers and none needs a tree of
 // messages; TestEncodingIsTheGenerated compares with the generated code.
 const (
-	frameVersion     = 1
-	frameNode        = 2
-	frameRegion      = 3
-	frameRegions     = 4
-	frameHeard       = 5
-	frameRows        = 6
-	frameWantAllRows = 7
-	frameAllRowsFor  = 8
-	framePart        = 9
-	frameParts       = 10
-	frameStream      = 11
-	frameSequence    = 12
-	frameHeldMs      = 13
-	frameExchange    = 14
+	frameVersion       = 1
+	frameNode          = 2
+	frameRegion        = 3
+	frameRegions       = 4
+	frameHeard         = 5
+	frameRows          = 6
+	frameStream        = 11
+	frameSequence      = 12
+	frameHeldMs        = 13
+	frameDeltaReplicas = 15
+	frameDeltas        = 16
+	frameUnknown       = 17
+	frameRepair        = 18
+	frameRequest       = 19
+	frameAnswer        = 20
 
 	heardRegion = 1
 	heardAgeMs  = 2

@@ -2,13 +2,13 @@ package gossip
 
 import "time"
 
-// An exchange is a request for all rows of every other node of the region, made
+// An exchange is a session with every other node of the region, begun
 // before this node calls its store in a reign that is new to it: what they had
 // counted under an earlier reign must be known first. Who begins or answers one
 // takes every reply of the store that is still out for lost: so no reply comes
 // to be believed after others were told all that this node knew.
 
-// BeginExchange asks every peer of the own region for all its rows, and returns
+// BeginExchange begins a session with every peer of the own region, and returns
 // the exchange's number. What Next returns now is to be sent at once.
 func (c *Core) BeginExchange(now time.Duration) uint64 {
 	c.epoch++
@@ -18,13 +18,13 @@ func (c *Core) BeginExchange(now time.Duration) uint64 {
 		if p.Region != c.region {
 			continue
 		}
-		p.ask.due = true
-		if p.ask.exchange == 0 {
+		if p.session.exchange == 0 {
 			// It began before this and may have passed what changed since.
-			p.ask.request = 0
+			p.session.end()
 		}
+		p.session.want(now)
 	}
-	c.makeAsks(now)
+	c.beginSessions(now)
 	c.urgent = true
 	return c.exchanges
 }
@@ -57,7 +57,7 @@ func (c *Core) takeUrgent() bool {
 
 // hearExchange notes that a peer began an exchange.
 func (c *Core) hearExchange(in *Inbound) {
-	if in.exchange && in.region == c.region {
+	if in.request != nil && in.request.exchange && in.region == c.region {
 		c.epoch++
 		c.urgent = true
 	}

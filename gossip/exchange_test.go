@@ -8,27 +8,6 @@ import (
 	"time"
 )
 
-// pump carries what is due, without a tick, until nothing is.
-func (c *cluster) pump() {
-	c.t.Helper()
-	for busy := true; busy; {
-		busy = false
-		for _, name := range c.names {
-			core := c.cores[name]
-			if !core.takeUrgent() {
-				continue
-			}
-			busy = true
-			for more := true; more; {
-				var m Message
-				if m, more = core.Next(c.now); !m.IsZero() {
-					c.carry(name, m)
-				}
-			}
-		}
-	}
-}
-
 func TestAnExchangeBringsWhatTheRegionKnows(t *testing.T) {
 	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"eu-2", "eu"}, Peer{"eu-3", "eu"}, Peer{"us-1", "us"})
 	c.ticks(20)

@@ -26,8 +26,32 @@ func goodFrame() *wirev1.Frame {
 				{Region: 1, Replica: 1 << 63, Version: 1 << 40, Taken: 1 << 53, Returned: 0},
 			},
 		}},
-		WantAllRows: 5, AllRowsFor: 6, Part: 2, Parts: 2, Stream: 1<<40 | 1, Sequence: 1, HeldMs: 20,
+		DeltaReplicas: append([]byte{1}, 1, 2, 3, 4, 5, 6, 7, 8), Deltas: goodDelta(),
+		Unknown: make([]byte, 2*16), Repair: true,
+		Request: &wirev1.SyncRequest{Session: 5, Number: 1, Spans: []*wirev1.Span{
+			{StartUnixSeconds: testNowUnix - 100, EndUnixSeconds: testNowUnix + 1000, Digest: 77},
+			{StartUnixSeconds: testNowUnix, EndUnixSeconds: testNowUnix + 2000},
+		}},
+		Answer: &wirev1.SyncAnswer{
+			Session: 6, Number: 2, Spans: []*wirev1.Span{{Groups: []byte{3, 1, 2, 3, 4, 9, 1, 2, 3, 4}}},
+			Groups: []*wirev1.Group{{Group: 255, Leaves: make([]byte, 1024)}}, LeavesDone: 3, After: make([]byte, 16), Wants: []byte{1, 2, 3, 4},
+		},
+		Stream: 1<<40 | 1, Sequence: 1, HeldMs: 20,
 	}
+}
+
+// goodDelta has one row of two entries, the second with all there can be.
+func goodDelta() []byte {
+	id := testName("delta").ID()
+	return append(id[:], 2, 0, 5, 6, 1, 1, 7, 8, 2, 1, 9, 1, 0, 10)
+}
+
+func goodLeaves() []byte {
+	return []byte{0, 7, 2, 0, 1, 1, 1, 1, 1, 0, 1, 2, 2, 2, 2, 0, 9, 0}
+}
+
+func leavesRequest() *wirev1.SyncRequest {
+	return &wirev1.SyncRequest{Session: 5, Number: 3, StartUnixSeconds: testNowUnix - 100, EndUnixSeconds: testNowUnix + 1000, Leaves: goodLeaves()}
 }
 
 func marshal(t testing.TB, f *wirev1.Frame) []byte {
@@ -128,11 +152,45 @@ func TestMalformedFramesHaveNoEffect(t *testing.T) {
 		"too many entries":   func(f *wirev1.Frame) { f.Rows[0].Entries = make([]*wirev1.Entry, crdt.MaxEntries+1) },
 		"no stream":          func(f *wirev1.Frame) { f.Stream = 0 },
 		"no sequence":        func(f *wirev1.Frame) { f.Sequence = 0 },
-		"part 0":             func(f *wirev1.Frame) { f.Part = 0 },
-		"part past the last": func(f *wirev1.Frame) { f.Part = 3 },
-		"too many parts":     func(f *wirev1.Frame) { f.Part, f.Parts = maxParts+1, maxParts+1 },
-		"broken last row":    func(f *wirev1.Frame) { f.Rows = append(f.Rows, &wirev1.Row{Rule: "r"}) },
-		"too long":           func(f *wirev1.Frame) { f.Rows = append(f.Rows, &wirev1.Row{Rule: long(maxFrameBytes)}) },
+
+		"replica of no region":  func(f *wirev1.Frame) { f.DeltaReplicas[0] = 2 },
+		"short replica":         func(f *wirev1.Frame) { f.DeltaReplicas = f.DeltaReplicas[:5] },
+		"delta of no replica":   func(f *wirev1.Frame) { f.DeltaReplicas = nil },
+		"short delta":           func(f *wirev1.Frame) { f.Deltas = f.Deltas[:len(f.Deltas)-1] },
+		"long delta":            func(f *wirev1.Frame) { f.Deltas = append(f.Deltas, 0) },
+		"delta without entries": func(f *wirev1.Frame) { f.Deltas[16] = 0 },
+		"delta of many entries": func(f *wirev1.Frame) { f.Deltas[16] = 127 },
+		"delta's long number":   func(f *wirev1.Frame) { f.Deltas = append(f.Deltas[:len(f.Deltas)-1], 0x8a, 0) },
+		"gift of no region":     func(f *wirev1.Frame) { f.Deltas[len(f.Deltas)-2] = 2 },
+		"short unknown":         func(f *wirev1.Frame) { f.Unknown = f.Unknown[:17] },
+		"many unknown":          func(f *wirev1.Frame) { f.Unknown = make([]byte, 16*(maxUnknown+1)) },
+		"request of no session": func(f *wirev1.Frame) { f.Request.Session = 0 },
+		"request of no number":  func(f *wirev1.Frame) { f.Request.Number = 0 },
+		"spans out of order":    func(f *wirev1.Frame) { f.Request.Spans[1].EndUnixSeconds = 0 },
+		"too many spans":        func(f *wirev1.Frame) { f.Request.Spans = make([]*wirev1.Span, maxSpans+1) },
+		"groups of no span":     func(f *wirev1.Frame) { f.Request.Spans, f.Request.Groups = nil, []byte{1} },
+		"groups beside spans":   func(f *wirev1.Frame) { f.Request = leavesRequest(); f.Request.Groups = []byte{1} },
+		"too many groups": func(f *wirev1.Frame) {
+			f.Request = leavesRequest()
+			f.Request.Leaves, f.Request.Groups = nil, make([]byte, 257)
+		},
+		"short leaf":             func(f *wirev1.Frame) { f.Request = leavesRequest(); f.Request.Leaves = goodLeaves()[:17] },
+		"leaf of many rows":      func(f *wirev1.Frame) { f.Request = leavesRequest(); f.Request.Leaves[2] = 127 },
+		"leaf out of order":      func(f *wirev1.Frame) { f.Request = leavesRequest(); f.Request.Leaves[4] = 2 },
+		"too many leaves":        func(f *wirev1.Frame) { f.Request = leavesRequest(); f.Request.Leaves = make([]byte, 3*(maxLeaves+1)) },
+		"short row ID":           func(f *wirev1.Frame) { f.Request = leavesRequest(); f.Request.After = make([]byte, 15) },
+		"answer to no session":   func(f *wirev1.Frame) { f.Answer.Session = 0 },
+		"answer to no number":    func(f *wirev1.Frame) { f.Answer.Number = 0 },
+		"vector out of order":    func(f *wirev1.Frame) { f.Answer.Spans[0].Groups[5] = 3 },
+		"vector of other size":   func(f *wirev1.Frame) { f.Answer.Groups[0].Leaves = make([]byte, 1025) },
+		"group past the last":    func(f *wirev1.Frame) { f.Answer.Groups[0].Group = 256 },
+		"answer of many spans":   func(f *wirev1.Frame) { f.Answer.Spans = make([]*wirev1.Span, maxSpans+1) },
+		"answer of many groups":  func(f *wirev1.Frame) { f.Answer.Groups = make([]*wirev1.Group, maxGroups+1) },
+		"short row ID in answer": func(f *wirev1.Frame) { f.Answer.After = make([]byte, 15) },
+		"short want":             func(f *wirev1.Frame) { f.Answer.Wants = make([]byte, 5) },
+		"too many wants":         func(f *wirev1.Frame) { f.Answer.Wants = make([]byte, 4*(maxMarks+1)) },
+		"broken last row":        func(f *wirev1.Frame) { f.Rows = append(f.Rows, &wirev1.Row{Rule: "r"}) },
+		"too long":               func(f *wirev1.Frame) { f.Rows = append(f.Rows, &wirev1.Row{Rule: long(maxFrameBytes)}) },
 	} {
 		core := testCore("eu-1", "eu")
 		core.PeerUp(Peer{"us-1", "us"})
@@ -143,7 +201,7 @@ func TestMalformedFramesHaveNoEffect(t *testing.T) {
 		if !errors.Is(err, ErrFrame) || n.MalformedFrames+n.ForeignFrames != 1 {
 			t.Errorf("%s: error %v, counters %+v", what, err, n)
 		}
-		if core.Len() != 0 || ages(core, 10*time.Second)["us"] != -1 || core.byName["us-1"].answer.request != 0 {
+		if core.Len() != 0 || ages(core, 10*time.Second)["us"] != -1 || len(core.byName["us-1"].requests) != 0 || core.takeUrgent() {
 			t.Errorf("%s: had an effect", what)
 		}
 	}
@@ -197,6 +255,9 @@ func FuzzStep(f *testing.F) {
 	spoilt := goodFrame()
 	spoilt.Rows[0].Entries[0].Taken = 1 << 63
 	f.Add(marshal(f, spoilt))
+	leaves := goodFrame()
+	leaves.Request = leavesRequest()
+	f.Add(marshal(f, leaves))
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{0x32, 0x00}, 50))
 	f.Fuzz(func(t *testing.T, frame []byte) {
@@ -205,7 +266,7 @@ func FuzzStep(f *testing.F) {
 		record(core, testName("mine"), testEntry("eu", 1))
 		before := core.Changes()
 		if err := step(core, 0, frame); err != nil {
-			if core.Changes() != before || core.Len() != 1 || core.byName["us-1"].ask.got != nil {
+			if core.Changes() != before || core.Len() != 1 || len(core.byName["us-1"].requests) != 0 {
 				t.Fatalf("%v, and yet it had an effect", err)
 			}
 			return

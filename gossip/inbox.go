@@ -100,6 +100,12 @@ func (m *Mesh) stepRows(at time.Duration, in *Inbound) (more bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	more, err = m.core.Step(at, in)
+	m.follow()
+	return more, err
+}
+
+// follow tells those who wait what became of the core. The caller holds m.mu.
+func (m *Mesh) follow() {
 	m.noteGifts()
 	m.wakeExchanges()
 	if m.core.takeUrgent() {
@@ -109,5 +115,4 @@ func (m *Mesh) stepRows(at time.Duration, in *Inbound) (more bool, err error) {
 		m.synced = true
 		close(m.firstSync)
 	}
-	return more, err
 }

@@ -13,12 +13,22 @@ const (
 	// gapPatience is how long a missing frame may be late: frames overtake each
 	// other, each has its own connection.
 	gapPatience = time.Second
-	// askPatience is how long an answer may stand still before it is asked for
-	// anew.
-	askPatience = 3 * time.Second
-	// exchangePatience is that for an exchange, which is to be done within a
-	// second.
+	// sessionPatience is how long a session may stand still before it is begun
+	// anew, exchangePatience that of an exchange, which is to be done within a
+	// second. Within a session that moves, a request is made again after half of
+	// it when later ones were answered.
+	sessionPatience  = 2 * time.Second
 	exchangePatience = 250 * time.Millisecond
+	// sessionInterval is how often a session is begun with some peer although
+	// nothing seems to be missing.
+	sessionInterval = 10 * time.Second
+	// A session heals both sides. So this node's own with a peer waits while that
+	// peer's goes on: until it was quiet for turnQuiet, or turnPatience is over.
+	turnQuiet    = 300 * time.Millisecond
+	turnPatience = 3 * time.Second
+	// repairQuiet is how long nothing must have been repaired from a peer until
+	// others are told to look, where it was more than is told as news.
+	repairQuiet = 500 * time.Millisecond
 	// troublePatience is how long a peer that could not be reached is passed
 	// over when another of its region can take the news.
 	troublePatience = 2 * time.Second
@@ -44,21 +54,48 @@ const (
 	stepRows   = 256
 	stepPlaces = 4096
 	// maxToldRows bounds what is remembered of the rows told to one peer, and
-	// what waits to be told to a region again. Past it, all rows are asked for.
+	// what waits to be told to a region or a peer again. Past it, sessions are.
 	maxToldRows = 1 << 16
 	// maxDeltaFrames bounds the frames of news a peer gets with one tick; what
 	// does not fit stays for the next.
 	maxDeltaFrames = 8
-	// maxAnswerFrames bounds the frames of answers with one tick: to one peer,
-	// and as long as that many of its frames wait unsent; to all.
-	maxAnswerFrames    = 8
-	maxAnswerFramesAll = 16
-	// maxAnswerPlaces bounds the places of the table that one part stands for.
-	maxAnswerPlaces = 1 << 16
-	// maxParts bounds what an answer may say it consists of: 16 GiB of rows.
-	maxParts = 1 << 16
-	// maxAsks bounds the answers this node waits for at once.
-	maxAsks = 4
+	// maxAnswerBytes bounds the answers and repairs that one peer gets with one
+	// tick, maxAnswerBytesAll those that all get; a frame more may be sent. As long
+	// as maxWaiting frames to a peer wait unsent it gets none.
+	maxAnswerBytes    = 8 * maxRowsBytes
+	maxAnswerBytesAll = 2 * maxAnswerBytes
+	maxWaiting        = 8
+	// maxSessions bounds the sessions this node holds at once, those of exchanges
+	// not counted.
+	maxSessions = 4
+	// maxOpen bounds the requests of one session that wait for answers: as much as
+	// a fast link carries while a message crosses an ocean. maxRequests bounds
+	// those of one peer that wait to be answered.
+	maxOpen     = 8
+	maxRequests = 2 * maxOpen
+	// maxSpans bounds the spans that one request or answer names, maxAnswerSpans
+	// those an answer gives digests of.
+	maxSpans       = 1024
+	maxAnswerSpans = 128
+	// maxGroups and maxLeaves bound what one request asks for; groupsAtOnce,
+	// leavesAtOnce and marksAtOnce are what this node asks for: the answer to that
+	// is about a frame.
+	maxGroups    = 256
+	maxLeaves    = 1024
+	groupsAtOnce = 16
+	leavesAtOnce = maxLeaves
+	marksAtOnce  = 4096
+	// maxMarks bounds the rows an answer may want: those of a request's lists.
+	maxMarks = 1 << 16
+	// maxTodoLeaves is past how many leaves that differ no further groups are
+	// asked for.
+	maxTodoLeaves = 4096
+	// maxUnknown bounds the rows of a peer's deltas whose names are missing; past
+	// it a session finds them.
+	maxUnknown = 4096
+	// maxRepairNews bounds the repaired rows that are told as news. Past it, other
+	// peers are made to look for themselves.
+	maxRepairNews = 4096
 	// sweepPlaces bounds the places of the table swept with one tick.
 	sweepPlaces = 1 << 14
 
@@ -80,5 +117,5 @@ const (
 	// in order opens begins later than a month ahead.
 	maxFutureSeconds = 40 * 24 * 3600
 
-	wireVersion = 1
+	wireVersion = 2
 )

@@ -171,6 +171,7 @@ func (m *Mesh) next() (more bool) {
 	if !msg.IsZero() {
 		m.post(msg)
 	}
+	m.follow()
 	return more
 }
 

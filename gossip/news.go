@@ -1,53 +1,29 @@
 package gossip
 
 import (
-	"bytes"
 	"time"
 
 	"weir/crdt"
 )
 
-// batch is the encoded rows of one frame of news. Once it is whole it does not
-// change, and all who send it share it.
-type batch struct {
-	rows []byte
-	ids  []crdt.RowID
-	// What other regions are told, if that is less.
-	split  bool
-	abroad []byte
-}
-
-// add adds a row, encoded for the own region and for others, and says whether
-// there was room.
-func (b *batch) add(id crdt.RowID, rows, abroad []byte, withheld bool) bool {
-	if len(b.rows)+len(rows) > maxRowsBytes && len(b.ids) > 0 {
-		return false
-	}
-	if withheld && !b.split {
-		b.split, b.abroad = true, bytes.Clone(b.rows)
-	}
-	if b.split {
-		b.abroad = append(b.abroad, abroad...)
-	}
-	b.rows = append(b.rows, rows...)
-	b.ids = append(b.ids, id)
-	return true
-}
-
-// told is what the own region's peers are told, or those abroad.
-func (b *batch) told(abroad bool) []byte {
-	if abroad && b.split {
-		return b.abroad
-	}
-	return b.rows
-}
-
 // news is rows that changed and are to be told, in frames.
 type news struct {
 	changes
+	// Those that are new here.
+	fresh map[crdt.RowID]struct{}
 	// With the current tick: rows and frames that may still be begun.
 	rowsLeft, framesLeft int
 	open                 *batch // being encoded
+}
+
+func newNews() news {
+	return news{changes: newChanges(), fresh: make(map[crdt.RowID]struct{})}
+}
+
+func (n *news) pop() {
+	id, _, _ := n.peek()
+	delete(n.fresh, id)
+	n.changes.pop()
 }
 
 // begin allows what changed so far, up to the frames of one tick: what changes
@@ -57,6 +33,7 @@ func (n *news) begin() { n.rowsLeft, n.framesLeft = n.len(), maxDeltaFrames }
 // drop forgets everything.
 func (n *news) drop() {
 	n.clear()
+	clear(n.fresh)
 	n.rowsLeft, n.open = 0, nil
 }
 
@@ -73,8 +50,10 @@ func (c *Core) encode(n *news) (whole *batch) {
 	b := n.open
 	for range stepRows {
 		id, replica, ok := n.peek()
-		if !ok || n.rowsLeft == 0 || !c.encodeRow(b, id, replica) {
+		_, fresh := n.fresh[id]
+		if !ok || n.rowsLeft == 0 || !c.encodeRow(b, id, replica, fresh) {
 			n.open = nil
+			b.seal()
 			return b
 		}
 		n.pop()
@@ -84,21 +63,34 @@ func (c *Core) encode(n *news) (whole *batch) {
 }
 
 // encodeRow adds a row to a batch and says whether there was room.
-func (c *Core) encodeRow(b *batch, id crdt.RowID, replica crdt.Replica) bool {
+func (c *Core) encodeRow(b *batch, id crdt.RowID, replica crdt.Replica, fresh bool) bool {
 	if !c.rows.Row(id, &c.row) || c.ended(c.row.Name()) {
 		return true
 	}
-	name, entries := c.row.Name(), c.row.Entries()
-	rows := c.encoder.append(c.encoded[:0], name, entries, replica, c.regions.index)
-	c.encoded = rows
-	whole := len(rows)
-	withheld := c.withheld.has(id)
-	if withheld {
-		rows = c.encoder.append(rows, name, c.withheld.abroad(id, entries), replica, c.regions.index)
-		c.encoded = rows
-		return b.add(id, rows[:whole], rows[whole:], true)
+	entries := c.row.Entries()
+	own := c.encodeEntries(&c.own, b, id, entries, replica, fresh)
+	if !b.hasRoom(own) {
+		return false
 	}
-	return b.add(id, rows, rows, false)
+	if !c.withheld.has(id) {
+		b.add(id, own)
+		return true
+	}
+	entries = c.withheld.abroad(id, entries)
+	b.addWithheld(id, own, c.encodeEntries(&c.abroad, b, id, entries, replica, fresh))
+	return true
+}
+
+// encodeEntries encodes the row in c.row with these entries, into room that is
+// used again.
+func (c *Core) encodeEntries(room *encodedRows, b *batch, id crdt.RowID, entries []crdt.Entry, only crdt.Replica, fresh bool) encodedRows {
+	room.named, room.deltas = room.named[:0], room.deltas[:0]
+	if fresh {
+		room.named = c.encoder.append(room.named, c.row.Name(), entries, only, c.regions.index)
+	} else {
+		room.deltas = b.replicas.appendDelta(room.deltas, id, entries, only, c.regions.index)
+	}
+	return *room
 }
 
 // stepNews works at what is to be told, and says whether there was anything.

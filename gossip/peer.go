@@ -14,11 +14,21 @@ type peer struct {
 	out outStream
 	in  inStream
 
-	ask ask
+	session session
+	// Its requests that wait to be answered, and when it last made one.
+	requests []*request
+	asked    bool
+	askedAt  time.Duration
+	// Rows it lacks; rows it told of that have no name here.
+	owedRows, unknown changes
+	// Rows of its repairs that were new here, and when one last was; whether
+	// some were not told as news.
+	repaired   int
+	repairedAt time.Duration
+	untold     bool
 	// How many exchanges there had been when the peer came up, and the newest
 	// that it answered.
 	upSince, exchanged uint64
-	answer             answer
 
 	sent     bool
 	lastSent time.Duration
@@ -36,11 +46,10 @@ type peer struct {
 	watched bool
 	heardAt time.Duration
 
-	// Of the current tick: whether it gets the news, is to be asked for all
-	// rows, and how many parts of its answer went out.
-	chosen  bool
-	asks    bool
-	answers int
+	// Of the current tick: whether it gets the news, and how many bytes of
+	// answers and repairs it got.
+	chosen      bool
+	answerBytes int
 	// News to be sent to it.
 	owed *batch
 }

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"errors"
+	"time"
 
 	"weir/crdt"
 )
@@ -22,9 +23,10 @@ var (
 // ErrEnded, ErrFuture, ErrRegions, crdt.ErrFull or crdt.ErrEntries, or wraps
 // crdt.ErrName or crdt.ErrEntry.
 func (c *Core) Record(id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed bool, err error) {
+	held := c.rows.Len()
 	changed, err = c.take(id, name, e, false)
 	if changed {
-		c.note(id, e.Replica)
+		c.note(id, e.Replica, c.rows.Len() > held)
 	}
 	return changed, err
 }
@@ -46,25 +48,71 @@ func (c *Core) take(id crdt.RowID, name crdt.RowName, e crdt.Entry, saved bool) 
 	if err := c.accepts(name); err != nil {
 		return false, err
 	}
-	return c.merge(id, name, e, saved)
+	return c.merge(&inboundRow{id: id, name: name, named: true}, e, saved)
 }
 
-func (c *Core) mergeRow(row *inboundRow, from string) {
-	if c.accepts(row.name) != nil {
+// mergeRow takes in a row of a frame. What is refused is counted.
+func (c *Core) mergeRow(now time.Duration, p *peer, in *Inbound, row *inboundRow) {
+	if !c.acceptsRow(now, p, row) {
 		return
 	}
+	held := c.rows.Len()
 	for _, e := range row.entries {
-		// What is refused is counted.
-		if changed, _ := c.merge(row.id, row.name, e, from != c.region); changed {
-			c.counters.EntriesNew++
-			c.note(row.id, e.Replica)
+		changed, _ := c.merge(row, e, in.region != c.region)
+		if !changed {
+			continue
 		}
+		c.counters.EntriesNew++
+		if in.repair {
+			c.noteRepaired(now, p, row.id, e.Replica)
+		} else {
+			c.note(row.id, e.Replica, c.rows.Len() > held)
+		}
+	}
+	if p != nil && in.reply != nil && in.reply.session == p.session.number {
+		c.compareReplied(p, row)
 	}
 }
 
-// note marks a row as changed: to be told, to be saved.
-func (c *Core) note(id crdt.RowID, r crdt.Replica) {
+// acceptsRow says whether a row of a frame may be counted, and whether it can
+// be: it has a name, or is known.
+func (c *Core) acceptsRow(now time.Duration, p *peer, row *inboundRow) bool {
+	if row.named {
+		return c.accepts(row.name) == nil
+	}
+	span, known := c.rows.SpanOf(row.id)
+	switch {
+	case !known:
+		c.missName(now, p, row.id)
+	case c.endedAt(span.End):
+		c.counters.RefusedEnded++
+	default:
+		return true
+	}
+	return false
+}
+
+// compareReplied looks at a row that answered a request: where this node has
+// more of it than came, the peer gets it.
+func (c *Core) compareReplied(p *peer, row *inboundRow) {
+	p.session.fruitful = true
+	if d := c.rows.RowDigest(row.id); d != 0 && d != crdt.Digest(row.id, row.entries) {
+		c.owe(p, row.id)
+	}
+}
+
+// note marks a row as changed: to be told, to be saved. A fresh one is new here:
+// others are told its name.
+func (c *Core) note(id crdt.RowID, r crdt.Replica, fresh bool) {
 	c.news.add(id, r)
+	if fresh {
+		c.news.fresh[id] = struct{}{}
+	}
+	c.noteSaved(id, r)
+}
+
+// noteSaved marks a row as to be saved, and to be looked at.
+func (c *Core) noteSaved(id crdt.RowID, r crdt.Replica) {
 	c.unsaved.add(id, r)
 	if c.watch {
 		c.watched.add(id, r)
@@ -85,20 +133,26 @@ func (c *Core) accepts(name crdt.RowName) error {
 	return nil
 }
 
-func (c *Core) ended(name crdt.RowName) bool { return name.End <= c.nowUnix-periodGraceSeconds }
+func (c *Core) ended(name crdt.RowName) bool { return c.endedAt(name.End) }
+
+func (c *Core) endedAt(end int64) bool { return end <= c.nowUnix-periodGraceSeconds }
 
 // merge takes in a valid entry. known says that its gifts are on this node's disk
 // or known in another region.
-func (c *Core) merge(id crdt.RowID, name crdt.RowName, e crdt.Entry, known bool) (changed bool, err error) {
+func (c *Core) merge(row *inboundRow, e crdt.Entry, known bool) (changed bool, err error) {
 	if !c.learnRegions(e) {
 		c.counters.RefusedRegions++
 		return false, ErrRegions
 	}
 	var before crdt.Entry
 	if c.gives(e) {
-		before, _ = c.rows.Entry(id, e.Replica)
+		before, _ = c.rows.Entry(row.id, e.Replica)
 	}
-	changed, err = c.rows.Merge(id, name, e)
+	if row.named {
+		changed, err = c.rows.Merge(row.id, row.name, e)
+	} else {
+		changed, _, err = c.rows.MergeKnown(row.id, e)
+	}
 	switch {
 	case errors.Is(err, crdt.ErrFull):
 		c.counters.RefusedFull++
@@ -108,7 +162,7 @@ func (c *Core) merge(id crdt.RowID, name crdt.RowName, e crdt.Entry, known bool)
 	if changed {
 		c.changed++
 		if c.gives(e) {
-			c.withhold(id, before, e, known)
+			c.withhold(row.id, before, e, known)
 		}
 	}
 	return changed, err
@@ -135,6 +189,9 @@ func (c *Core) HasRoom(id crdt.RowID) bool { return c.rows.HasRoom(id) }
 // Generation is the newest generation known of the row that has this ID in
 // generation 0.
 func (c *Core) Generation(first crdt.RowID) uint32 { return c.rows.Generation(first) }
+
+// isFull says whether there is no room for further rows.
+func (c *Core) isFull() bool { return c.rows.Len() >= c.maxRows }
 
 // Len is how many rows the core holds.
 func (c *Core) Len() int { return c.rows.Len() }

@@ -9,8 +9,9 @@ import (
 )
 
 // outboxFrames bounds the frames that wait for one peer: two ticks' worth of
-// the most a tick makes, 8 MiB. News is shared by all who are told it.
-const outboxFrames = 2 * (maxDeltaFrames + maxAnswerFrames)
+// the most a tick makes, and the small ones of a session. News is shared by all
+// who are told it.
+const outboxFrames = 2*(maxDeltaFrames+maxWaiting) + maxOpen
 
 // sender sends frames to one peer, in order. One that cannot keep up loses
 // frames, and no other peer waits for it.

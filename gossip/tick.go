@@ -5,18 +5,20 @@ import "time"
 // Tick begins what is due; Next does it. nowUnix is the time of day in Unix
 // seconds: it says which periods have ended.
 func (c *Core) Tick(now time.Duration, nowUnix int64) {
-	c.nowUnix = nowUnix
+	c.nowUnix, c.clock = nowUnix, now
 	c.raiseStamp()
 	if c.rows.HasEnded(nowUnix - periodGraceSeconds) {
 		c.sweepLeft = sweepPlaces
 	}
-	c.answersLeft = maxAnswerFramesAll
-	c.expireAsks(now)
-	c.askForTheSilent(now)
-	c.makeAsks(now)
+	c.answerBytesLeft = maxAnswerBytesAll
+	c.expireSessions(now)
+	c.endRepairs(now)
+	c.lookForTheSilent(now)
+	c.lookNowAndThen(now)
+	c.beginSessions(now)
 	c.choose(now)
 	for _, p := range c.peers {
-		p.answers = 0
+		p.answerBytes = 0
 		p.told.expire(now-toldMemory, p.handed-uint64(p.waiting))
 	}
 	c.beginNews()
@@ -48,11 +50,13 @@ func (c *Core) Next(now time.Duration) (m Message, more bool) {
 	if c.stepNews(now) {
 		return Message{}, true
 	}
-	if p := c.nextPeer(func(p *peer) bool { return p.asks || p.heartbeatDue(now) }); p != nil {
+	if p := c.nextPeer(func(p *peer) bool { return p.heartbeatDue(now) }); p != nil {
 		return c.newsFrame(now, p, &batch{}), true
 	}
-	if m, more := c.nextAnswer(now); more {
-		return m, true
+	for _, next := range [...]func(time.Duration) (Message, bool){c.nextUnknown, c.nextRequest, c.nextAnswer, c.nextRepair} {
+		if m, more := next(now); more {
+			return m, true
+		}
 	}
 	return Message{}, c.sweep()
 }
@@ -97,17 +101,9 @@ func (c *Core) Told(now time.Duration) bool {
 // Untold is how many rows changed and were not told yet.
 func (c *Core) Untold() int { return c.news.len() }
 
-// newsFrame makes a frame of news, or a heartbeat; it may ask for all rows too.
+// newsFrame makes a frame of news, or a heartbeat.
 func (c *Core) newsFrame(now time.Duration, p *peer, b *batch) Message {
-	head := c.frame(now, p)
-	if p.asks {
-		p.asks = false
-		head = appendUint(head, frameWantAllRows, p.ask.request)
-		if p.ask.exchange != 0 {
-			head = appendUint(head, frameExchange, 1)
-		}
-	}
-	return c.send(now, p, head, b.told(p.Region != c.region), len(b.ids))
+	return c.send(now, p, c.frame(now, p), b.told(p.Region != c.region), len(b.ids))
 }
 
 // frame begins a frame to a peer.

@@ -49,7 +49,7 @@ func (t *told) expire(before time.Duration, frame uint64) {
 }
 
 // tellAgain has another node of a peer's region told what the peer may have
-// missed. A node that is alone in its region asks for all rows once it is
+// missed. A node that is alone in its region begins a session once it is
 // reached.
 func (c *Core) tellAgain(missed *peer) {
 	t := missed.told
@@ -59,7 +59,8 @@ func (c *Core) tellAgain(missed *peer) {
 	}
 	n := c.again[missed.Region]
 	if n == nil {
-		n = &news{changes: newChanges()}
+		fresh := newNews()
+		n = &fresh
 		c.again[missed.Region] = n
 	}
 	for _, b := range t.batches {

@@ -18,7 +18,7 @@ var mutants = []struct {
 	{Mutant{Name: "merge by sum", OwnNumbers: true, Frame: mergeBySum}, []string{"ledger", "converge", "grow"}},
 	{Mutant{Name: "scalar maximum of P per region", OwnNumbers: true, Record: scalarRecord, Frame: scalarFrame}, []string{"ledger", "grow"}},
 	{Mutant{Name: "last message wins", Frame: lastMessageWins}, []string{"invented", "grow"}},
-	{Mutant{Name: "requests for all rows are dropped", Frame: dropWant}, []string{"converge", "sync"}},
+	{Mutant{Name: "requests of sessions are dropped", Frame: dropWant}, []string{"converge", "sync"}},
 	{Mutant{Name: "the younger age is believed", Frame: forgeStamps()}, []string{"ages"}},
 	{Mutant{Name: "one replica over two reigns", ReuseReplica: true}, []string{"ledger", "converge", "invented", "grow"}},
 }
@@ -98,4 +98,4 @@ func forgeStamps() func(*wirev1.Frame, func(*wirev1.Row, crdt.Replica) crdt.Entr
 	}
 }
 
-func dropWant(f *wirev1.Frame, _ func(*wirev1.Row, crdt.Replica) crdt.Entry) { f.WantAllRows = 0 }
+func dropWant(f *wirev1.Frame, _ func(*wirev1.Row, crdt.Replica) crdt.Entry) { f.Request = nil }

@@ -36,16 +36,8 @@ type Frame struct {
 	Regions []string `protobuf:"bytes,4,rep,name=regions,proto3" json:"regions,omitempty"`
 	// What the sender has heard of each region.
 	Heard []*Heard `protobuf:"bytes,5,rep,name=heard,proto3" json:"heard,omitempty"`
-	// Changed rows, or a part of all rows.
+	// Rows with their names: news, or what the receiver lacks.
 	Rows []*Row `protobuf:"bytes,6,rep,name=rows,proto3" json:"rows,omitempty"`
-	// The sender asks for every row the receiver holds: a number of its choosing
-	// that the answer repeats; 0 asks nothing.
-	WantAllRows uint64 `protobuf:"varint,7,opt,name=want_all_rows,json=wantAllRows,proto3" json:"want_all_rows,omitempty"`
-	// The frame is a part of the answer to the want_all_rows of this number; 0
-	// is none. Parts count from 1; the last one says how many there are.
-	AllRowsFor uint64 `protobuf:"varint,8,opt,name=all_rows_for,json=allRowsFor,proto3" json:"all_rows_for,omitempty"`
-	Part       uint32 `protobuf:"varint,9,opt,name=part,proto3" json:"part,omitempty"`
-	Parts      uint32 `protobuf:"varint,10,opt,name=parts,proto3" json:"parts,omitempty"`
 	// What tells a receiver that it missed a frame: each stream of frames from
 	// one node to another has a number (the high half is drawn anew by every
 	// process, the low half grows) and its frames are counted from 1.
@@ -53,9 +45,16 @@ type Frame struct {
 	Sequence uint64 `protobuf:"varint,12,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// How long the frame waited at the sender after the ages above were taken.
 	HeldMs uint32 `protobuf:"varint,13,opt,name=held_ms,json=heldMs,proto3" json:"held_ms,omitempty"`
-	// The request is part of an exchange: the receiver takes every reply of its
-	// store that is still out for lost.
-	Exchange      bool `protobuf:"varint,14,opt,name=exchange,proto3" json:"exchange,omitempty"`
+	// Changes of rows whose names the sender supposes to be known: see gossip.
+	DeltaReplicas []byte `protobuf:"bytes,15,opt,name=delta_replicas,json=deltaReplicas,proto3" json:"delta_replicas,omitempty"`
+	Deltas        []byte `protobuf:"bytes,16,opt,name=deltas,proto3" json:"deltas,omitempty"`
+	// IDs of 16 bytes: rows of earlier deltas that the sender has no names of.
+	Unknown []byte `protobuf:"bytes,17,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// The rows are not news to all: they answer a request or fill a gap.
+	Repair bool `protobuf:"varint,18,opt,name=repair,proto3" json:"repair,omitempty"`
+	// Of a session that finds what two nodes have not in common.
+	Request       *SyncRequest `protobuf:"bytes,19,opt,name=request,proto3" json:"request,omitempty"`
+	Answer        *SyncAnswer  `protobuf:"bytes,20,opt,name=answer,proto3" json:"answer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -132,34 +131,6 @@ func (x *Frame) GetRows() []*Row {
 	return nil
 }
 
-func (x *Frame) GetWantAllRows() uint64 {
-	if x != nil {
-		return x.WantAllRows
-	}
-	return 0
-}
-
-func (x *Frame) GetAllRowsFor() uint64 {
-	if x != nil {
-		return x.AllRowsFor
-	}
-	return 0
-}
-
-func (x *Frame) GetPart() uint32 {
-	if x != nil {
-		return x.Part
-	}
-	return 0
-}
-
-func (x *Frame) GetParts() uint32 {
-	if x != nil {
-		return x.Parts
-	}
-	return 0
-}
-
 func (x *Frame) GetStream() uint64 {
 	if x != nil {
 		return x.Stream
@@ -181,11 +152,417 @@ func (x *Frame) GetHeldMs() uint32 {
 	return 0
 }
 
-func (x *Frame) GetExchange() bool {
+func (x *Frame) GetDeltaReplicas() []byte {
+	if x != nil {
+		return x.DeltaReplicas
+	}
+	return nil
+}
+
+func (x *Frame) GetDeltas() []byte {
+	if x != nil {
+		return x.Deltas
+	}
+	return nil
+}
+
+func (x *Frame) GetUnknown() []byte {
+	if x != nil {
+		return x.Unknown
+	}
+	return nil
+}
+
+func (x *Frame) GetRepair() bool {
+	if x != nil {
+		return x.Repair
+	}
+	return false
+}
+
+func (x *Frame) GetRequest() *SyncRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *Frame) GetAnswer() *SyncAnswer {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+// SyncRequest asks for what the receiver has and the sender has not. It holds
+// either the spans of all the sender's rows, or groups or leaves of one span.
+type SyncRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sender's number of the session, and of the request in it.
+	Session uint64 `protobuf:"fixed64,1,opt,name=session,proto3" json:"session,omitempty"`
+	Number  uint32 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	// The session is part of an exchange: the receiver takes every reply of its
+	// store that is still out for lost.
+	Exchange bool `protobuf:"varint,3,opt,name=exchange,proto3" json:"exchange,omitempty"`
+	// The sender has room for no further rows.
+	Full bool `protobuf:"varint,4,opt,name=full,proto3" json:"full,omitempty"`
+	// There are more spans than these.
+	Partial bool    `protobuf:"varint,5,opt,name=partial,proto3" json:"partial,omitempty"`
+	Spans   []*Span `protobuf:"bytes,6,rep,name=spans,proto3" json:"spans,omitempty"`
+	// The span of what follows.
+	StartUnixSeconds int64 `protobuf:"zigzag64,7,opt,name=start_unix_seconds,json=startUnixSeconds,proto3" json:"start_unix_seconds,omitempty"`
+	EndUnixSeconds   int64 `protobuf:"zigzag64,8,opt,name=end_unix_seconds,json=endUnixSeconds,proto3" json:"end_unix_seconds,omitempty"`
+	// Numbers of groups, a byte each.
+	Groups []byte `protobuf:"bytes,9,opt,name=groups,proto3" json:"groups,omitempty"`
+	// For each leaf its number (2 bytes), how many rows of it the sender has (a
+	// varint), and for each of these, in order of ID, bytes 2 and 3 of the ID and
+	// 4 bytes of digest.
+	Leaves []byte `protobuf:"bytes,10,opt,name=leaves,proto3" json:"leaves,omitempty"`
+	// If set, the first leaf begins after this ID.
+	After         []byte `protobuf:"bytes,11,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncRequest) Reset() {
+	*x = SyncRequest{}
+	mi := &file_wire_v1_wire_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncRequest) ProtoMessage() {}
+
+func (x *SyncRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_v1_wire_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
+func (*SyncRequest) Descriptor() ([]byte, []int) {
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SyncRequest) GetSession() uint64 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *SyncRequest) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *SyncRequest) GetExchange() bool {
 	if x != nil {
 		return x.Exchange
 	}
 	return false
+}
+
+func (x *SyncRequest) GetFull() bool {
+	if x != nil {
+		return x.Full
+	}
+	return false
+}
+
+func (x *SyncRequest) GetPartial() bool {
+	if x != nil {
+		return x.Partial
+	}
+	return false
+}
+
+func (x *SyncRequest) GetSpans() []*Span {
+	if x != nil {
+		return x.Spans
+	}
+	return nil
+}
+
+func (x *SyncRequest) GetStartUnixSeconds() int64 {
+	if x != nil {
+		return x.StartUnixSeconds
+	}
+	return 0
+}
+
+func (x *SyncRequest) GetEndUnixSeconds() int64 {
+	if x != nil {
+		return x.EndUnixSeconds
+	}
+	return 0
+}
+
+func (x *SyncRequest) GetGroups() []byte {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *SyncRequest) GetLeaves() []byte {
+	if x != nil {
+		return x.Leaves
+	}
+	return nil
+}
+
+func (x *SyncRequest) GetAfter() []byte {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+// SyncAnswer answers one request; rows stand in the frame.
+type SyncAnswer struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Session uint64                 `protobuf:"fixed64,1,opt,name=session,proto3" json:"session,omitempty"`
+	Number  uint32                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	// Spans that differ: their group digests.
+	Spans []*Span `protobuf:"bytes,3,rep,name=spans,proto3" json:"spans,omitempty"`
+	// Further ones differ.
+	More bool `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"`
+	// The leaf digests of the groups asked for.
+	Groups []*Group `protobuf:"bytes,5,rep,name=groups,proto3" json:"groups,omitempty"`
+	// How many of the leaves asked for were gone through; the next one was up to
+	// this ID, if it is set.
+	LeavesDone uint32 `protobuf:"varint,6,opt,name=leaves_done,json=leavesDone,proto3" json:"leaves_done,omitempty"`
+	After      []byte `protobuf:"bytes,7,opt,name=after,proto3" json:"after,omitempty"`
+	// What the sender lacks: of each row the number of the leaf and bytes 2 and 3
+	// of the ID.
+	Wants         []byte `protobuf:"bytes,8,opt,name=wants,proto3" json:"wants,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncAnswer) Reset() {
+	*x = SyncAnswer{}
+	mi := &file_wire_v1_wire_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncAnswer) ProtoMessage() {}
+
+func (x *SyncAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_v1_wire_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncAnswer.ProtoReflect.Descriptor instead.
+func (*SyncAnswer) Descriptor() ([]byte, []int) {
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SyncAnswer) GetSession() uint64 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *SyncAnswer) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *SyncAnswer) GetSpans() []*Span {
+	if x != nil {
+		return x.Spans
+	}
+	return nil
+}
+
+func (x *SyncAnswer) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *SyncAnswer) GetGroups() []*Group {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *SyncAnswer) GetLeavesDone() uint32 {
+	if x != nil {
+		return x.LeavesDone
+	}
+	return 0
+}
+
+func (x *SyncAnswer) GetAfter() []byte {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *SyncAnswer) GetWants() []byte {
+	if x != nil {
+		return x.Wants
+	}
+	return nil
+}
+
+// Span is a period of rows.
+type Span struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	StartUnixSeconds int64                  `protobuf:"zigzag64,1,opt,name=start_unix_seconds,json=startUnixSeconds,proto3" json:"start_unix_seconds,omitempty"`
+	EndUnixSeconds   int64                  `protobuf:"zigzag64,2,opt,name=end_unix_seconds,json=endUnixSeconds,proto3" json:"end_unix_seconds,omitempty"`
+	// The digest of all its rows, in requests.
+	Digest uint64 `protobuf:"fixed64,3,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Digests of groups, in answers: 256 of 4 bytes each; or a byte with the number
+	// and 4 bytes for each that is not 0.
+	Groups        []byte `protobuf:"bytes,4,opt,name=groups,proto3" json:"groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Span) Reset() {
+	*x = Span{}
+	mi := &file_wire_v1_wire_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Span) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Span) ProtoMessage() {}
+
+func (x *Span) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_v1_wire_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Span.ProtoReflect.Descriptor instead.
+func (*Span) Descriptor() ([]byte, []int) {
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Span) GetStartUnixSeconds() int64 {
+	if x != nil {
+		return x.StartUnixSeconds
+	}
+	return 0
+}
+
+func (x *Span) GetEndUnixSeconds() int64 {
+	if x != nil {
+		return x.EndUnixSeconds
+	}
+	return 0
+}
+
+func (x *Span) GetDigest() uint64 {
+	if x != nil {
+		return x.Digest
+	}
+	return 0
+}
+
+func (x *Span) GetGroups() []byte {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+// Group is rows of one span whose IDs share the first byte.
+type Group struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Group uint32                 `protobuf:"varint,1,opt,name=group,proto3" json:"group,omitempty"`
+	// Digests of leaves, as those of groups in Span.
+	Leaves        []byte `protobuf:"bytes,2,opt,name=leaves,proto3" json:"leaves,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Group) Reset() {
+	*x = Group{}
+	mi := &file_wire_v1_wire_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Group) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Group) ProtoMessage() {}
+
+func (x *Group) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_v1_wire_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Group.ProtoReflect.Descriptor instead.
+func (*Group) Descriptor() ([]byte, []int) {
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Group) GetGroup() uint32 {
+	if x != nil {
+		return x.Group
+	}
+	return 0
+}
+
+func (x *Group) GetLeaves() []byte {
+	if x != nil {
+		return x.Leaves
+	}
+	return nil
 }
 
 // Heard is the age of the newest state a node has of a region.
@@ -202,7 +579,7 @@ type Heard struct {
 
 func (x *Heard) Reset() {
 	*x = Heard{}
-	mi := &file_wire_v1_wire_proto_msgTypes[1]
+	mi := &file_wire_v1_wire_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -214,7 +591,7 @@ func (x *Heard) String() string {
 func (*Heard) ProtoMessage() {}
 
 func (x *Heard) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[1]
+	mi := &file_wire_v1_wire_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -227,7 +604,7 @@ func (x *Heard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heard.ProtoReflect.Descriptor instead.
 func (*Heard) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{1}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Heard) GetRegion() uint32 {
@@ -267,7 +644,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_wire_v1_wire_proto_msgTypes[2]
+	mi := &file_wire_v1_wire_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -279,7 +656,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[2]
+	mi := &file_wire_v1_wire_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -292,7 +669,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{2}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Row) GetRule() string {
@@ -358,7 +735,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_wire_v1_wire_proto_msgTypes[3]
+	mi := &file_wire_v1_wire_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -370,7 +747,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[3]
+	mi := &file_wire_v1_wire_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -383,7 +760,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{3}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Entry) GetRegion() uint32 {
@@ -463,7 +840,7 @@ type Gift struct {
 
 func (x *Gift) Reset() {
 	*x = Gift{}
-	mi := &file_wire_v1_wire_proto_msgTypes[4]
+	mi := &file_wire_v1_wire_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -475,7 +852,7 @@ func (x *Gift) String() string {
 func (*Gift) ProtoMessage() {}
 
 func (x *Gift) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[4]
+	mi := &file_wire_v1_wire_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -488,7 +865,7 @@ func (x *Gift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gift.ProtoReflect.Descriptor instead.
 func (*Gift) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{4}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Gift) GetRegion() uint32 {
@@ -516,24 +893,55 @@ var File_wire_v1_wire_proto protoreflect.FileDescriptor
 
 const file_wire_v1_wire_proto_rawDesc = "" +
 	"\n" +
-	"\x12wire/v1/wire.proto\x12\fweir.wire.v1\"\x92\x03\n" +
+	"\x12wire/v1/wire.proto\x12\fweir.wire.v1\"\xea\x03\n" +
 	"\x05Frame\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x16\n" +
 	"\x06region\x18\x03 \x01(\tR\x06region\x12\x18\n" +
 	"\aregions\x18\x04 \x03(\tR\aregions\x12)\n" +
 	"\x05heard\x18\x05 \x03(\v2\x13.weir.wire.v1.HeardR\x05heard\x12%\n" +
-	"\x04rows\x18\x06 \x03(\v2\x11.weir.wire.v1.RowR\x04rows\x12\"\n" +
-	"\rwant_all_rows\x18\a \x01(\x04R\vwantAllRows\x12 \n" +
-	"\fall_rows_for\x18\b \x01(\x04R\n" +
-	"allRowsFor\x12\x12\n" +
-	"\x04part\x18\t \x01(\rR\x04part\x12\x14\n" +
-	"\x05parts\x18\n" +
-	" \x01(\rR\x05parts\x12\x16\n" +
+	"\x04rows\x18\x06 \x03(\v2\x11.weir.wire.v1.RowR\x04rows\x12\x16\n" +
 	"\x06stream\x18\v \x01(\x06R\x06stream\x12\x1a\n" +
 	"\bsequence\x18\f \x01(\x04R\bsequence\x12\x17\n" +
-	"\aheld_ms\x18\r \x01(\rR\x06heldMs\x12\x1a\n" +
-	"\bexchange\x18\x0e \x01(\bR\bexchange\"L\n" +
+	"\aheld_ms\x18\r \x01(\rR\x06heldMs\x12%\n" +
+	"\x0edelta_replicas\x18\x0f \x01(\fR\rdeltaReplicas\x12\x16\n" +
+	"\x06deltas\x18\x10 \x01(\fR\x06deltas\x12\x18\n" +
+	"\aunknown\x18\x11 \x01(\fR\aunknown\x12\x16\n" +
+	"\x06repair\x18\x12 \x01(\bR\x06repair\x123\n" +
+	"\arequest\x18\x13 \x01(\v2\x19.weir.wire.v1.SyncRequestR\arequest\x120\n" +
+	"\x06answer\x18\x14 \x01(\v2\x18.weir.wire.v1.SyncAnswerR\x06answerJ\x04\b\a\x10\vJ\x04\b\x0e\x10\x0f\"\xd1\x02\n" +
+	"\vSyncRequest\x12\x18\n" +
+	"\asession\x18\x01 \x01(\x06R\asession\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1a\n" +
+	"\bexchange\x18\x03 \x01(\bR\bexchange\x12\x12\n" +
+	"\x04full\x18\x04 \x01(\bR\x04full\x12\x18\n" +
+	"\apartial\x18\x05 \x01(\bR\apartial\x12(\n" +
+	"\x05spans\x18\x06 \x03(\v2\x12.weir.wire.v1.SpanR\x05spans\x12,\n" +
+	"\x12start_unix_seconds\x18\a \x01(\x12R\x10startUnixSeconds\x12(\n" +
+	"\x10end_unix_seconds\x18\b \x01(\x12R\x0eendUnixSeconds\x12\x16\n" +
+	"\x06groups\x18\t \x01(\fR\x06groups\x12\x16\n" +
+	"\x06leaves\x18\n" +
+	" \x01(\fR\x06leaves\x12\x14\n" +
+	"\x05after\x18\v \x01(\fR\x05after\"\xf6\x01\n" +
+	"\n" +
+	"SyncAnswer\x12\x18\n" +
+	"\asession\x18\x01 \x01(\x06R\asession\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\rR\x06number\x12(\n" +
+	"\x05spans\x18\x03 \x03(\v2\x12.weir.wire.v1.SpanR\x05spans\x12\x12\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\x12+\n" +
+	"\x06groups\x18\x05 \x03(\v2\x13.weir.wire.v1.GroupR\x06groups\x12\x1f\n" +
+	"\vleaves_done\x18\x06 \x01(\rR\n" +
+	"leavesDone\x12\x14\n" +
+	"\x05after\x18\a \x01(\fR\x05after\x12\x14\n" +
+	"\x05wants\x18\b \x01(\fR\x05wants\"\x8e\x01\n" +
+	"\x04Span\x12,\n" +
+	"\x12start_unix_seconds\x18\x01 \x01(\x12R\x10startUnixSeconds\x12(\n" +
+	"\x10end_unix_seconds\x18\x02 \x01(\x12R\x0eendUnixSeconds\x12\x16\n" +
+	"\x06digest\x18\x03 \x01(\x06R\x06digest\x12\x16\n" +
+	"\x06groups\x18\x04 \x01(\fR\x06groups\"5\n" +
+	"\x05Group\x12\x14\n" +
+	"\x05group\x18\x01 \x01(\rR\x05group\x12\x16\n" +
+	"\x06leaves\x18\x02 \x01(\fR\x06leaves\"L\n" +
 	"\x05Heard\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\rR\x06region\x12\x15\n" +
 	"\x06age_ms\x18\x02 \x01(\rR\x05ageMs\x12\x14\n" +
@@ -576,24 +984,33 @@ func file_wire_v1_wire_proto_rawDescGZIP() []byte {
 	return file_wire_v1_wire_proto_rawDescData
 }
 
-var file_wire_v1_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_wire_v1_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_wire_v1_wire_proto_goTypes = []any{
-	(*Frame)(nil), // 0: weir.wire.v1.Frame
-	(*Heard)(nil), // 1: weir.wire.v1.Heard
-	(*Row)(nil),   // 2: weir.wire.v1.Row
-	(*Entry)(nil), // 3: weir.wire.v1.Entry
-	(*Gift)(nil),  // 4: weir.wire.v1.Gift
+	(*Frame)(nil),       // 0: weir.wire.v1.Frame
+	(*SyncRequest)(nil), // 1: weir.wire.v1.SyncRequest
+	(*SyncAnswer)(nil),  // 2: weir.wire.v1.SyncAnswer
+	(*Span)(nil),        // 3: weir.wire.v1.Span
+	(*Group)(nil),       // 4: weir.wire.v1.Group
+	(*Heard)(nil),       // 5: weir.wire.v1.Heard
+	(*Row)(nil),         // 6: weir.wire.v1.Row
+	(*Entry)(nil),       // 7: weir.wire.v1.Entry
+	(*Gift)(nil),        // 8: weir.wire.v1.Gift
 }
 var file_wire_v1_wire_proto_depIdxs = []int32{
-	1, // 0: weir.wire.v1.Frame.heard:type_name -> weir.wire.v1.Heard
-	2, // 1: weir.wire.v1.Frame.rows:type_name -> weir.wire.v1.Row
-	3, // 2: weir.wire.v1.Row.entries:type_name -> weir.wire.v1.Entry
-	4, // 3: weir.wire.v1.Entry.gifts:type_name -> weir.wire.v1.Gift
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	5, // 0: weir.wire.v1.Frame.heard:type_name -> weir.wire.v1.Heard
+	6, // 1: weir.wire.v1.Frame.rows:type_name -> weir.wire.v1.Row
+	1, // 2: weir.wire.v1.Frame.request:type_name -> weir.wire.v1.SyncRequest
+	2, // 3: weir.wire.v1.Frame.answer:type_name -> weir.wire.v1.SyncAnswer
+	3, // 4: weir.wire.v1.SyncRequest.spans:type_name -> weir.wire.v1.Span
+	3, // 5: weir.wire.v1.SyncAnswer.spans:type_name -> weir.wire.v1.Span
+	4, // 6: weir.wire.v1.SyncAnswer.groups:type_name -> weir.wire.v1.Group
+	7, // 7: weir.wire.v1.Row.entries:type_name -> weir.wire.v1.Entry
+	8, // 8: weir.wire.v1.Entry.gifts:type_name -> weir.wire.v1.Gift
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_wire_v1_wire_proto_init() }
@@ -607,7 +1024,7 @@ func file_wire_v1_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_v1_wire_proto_rawDesc), len(file_wire_v1_wire_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
