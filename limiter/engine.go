@@ -77,7 +77,7 @@ func (e *Engine) Check(ctx context.Context, req *Request) Decision {
 	p.add(req)
 	e.decide(ctx, p.alone[:])
 	p.answer(d[:])
-	d[0].Receipt = e.receipts.give(p)
+	d[0].Receipt = e.receipt(p)
 	e.release(p)
 	return d[0]
 }
@@ -93,7 +93,7 @@ func (e *Engine) CheckBatch(ctx context.Context, reqs []Request) []Decision {
 	e.decide(ctx, plans)
 	for i, p := range plans {
 		p.answer(answers[i : i+1])
-		answers[i].Receipt = e.receipts.give(p)
+		answers[i].Receipt = e.receipt(p)
 		e.release(p)
 	}
 	return answers

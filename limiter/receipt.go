@@ -61,12 +61,19 @@ func (r *Receipts) SetSecret(s Secret) {
 // past MaxReceiptBytes, and those made before the secret was known.
 func (r *Receipts) Unnamed() uint64 { return r.cut.Load() + r.unsealed.Load() }
 
-// give returns the receipt of a plan that was allowed, nil when it charged
+// receipt returns the receipt of a plan that was allowed, nil when it charged
 // nothing that is refundable.
-func (r *Receipts) give(p *plan) []byte {
-	if r == nil || p.call.Status != store.Allowed {
+func (e *Engine) receipt(p *plan) []byte {
+	if e.receipts == nil || p.call.Status != store.Allowed {
 		return nil
 	}
+	if p.call.Request == (quota.RequestID{}) {
+		e.name(&p.call) // a refund is told from others by it
+	}
+	return e.receipts.give(p)
+}
+
+func (r *Receipts) give(p *plan) []byte {
 	var b []byte
 	named := 0
 	for i := range p.parts {
@@ -75,7 +82,7 @@ func (r *Receipts) give(p *plan) []byte {
 			continue
 		}
 		t := &p.call.Quotas[part.take]
-		if t.Cost == 0 {
+		if t.Cost == 0 || t.Reign == 0 {
 			continue
 		}
 		if b == nil {

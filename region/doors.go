@@ -59,9 +59,10 @@ func (n *Node) openDoors(ctx context.Context) error {
 	n.grpcAddr, n.httpAddr = grpcLis.Addr(), httpLis.Addr()
 
 	n.decisions = telemetry.NewDecisions(n.registry)
-	checks := api.NewLimiter(n.engine, n.regions, n.gate, n.decisions)
+	refunds := n.newRefunds()
+	checks := api.NewLimiter(n.engine, refunds, n.regions, n.gate, n.decisions)
 	quotas := api.NewQuotaService(n.quotas(), n.regions, n.stopping)
-	n.serveGRPC(grpcLis, checks, quotas, api.NewEnvoy(n.engine, n.gate, n.decisions))
+	n.serveGRPC(grpcLis, checks, quotas, api.NewEnvoy(n.engine, refunds, n.gate, n.decisions))
 	n.serveHTTP(httpLis, checks, quotas)
 	n.cleanups.addHeeding("close the doors", doorBudget, n.closeDoors)
 	return nil

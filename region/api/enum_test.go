@@ -18,6 +18,11 @@ func TestEnumsMatch(t *testing.T) {
 	if got, want := len(limiter.Reasons)+1, len(weirv1.Reason_name); got != want {
 		t.Errorf("the engine has %d reasons, the API %d", got, want)
 	}
+	for _, s := range []limiter.RefundState{limiter.Refunded, limiter.Already, limiter.Ended, limiter.Forwarded} {
+		if got, want := refundState(s).String(), "REFUND_STATE_"+strings.ToUpper(s.String()); got != want {
+			t.Errorf("refund state %v is %v in the API", s, got)
+		}
+	}
 	for _, d := range []limiter.DecidedBy{limiter.DecidedByStore, limiter.DecidedByClosed, limiter.DecidedByNoRule} {
 		if got, want := decidedBy(d).String(), "DECIDED_BY_"+strings.ToUpper(d.String()); got != want {
 			t.Errorf("decided by %v is %v in the API", d, got)

@@ -19,18 +19,20 @@ import (
 // Envoy serves envoy.service.ratelimit.v3.RateLimitService. A descriptor's
 // entries are attributes, the request's domain is the attribute "domain"; each
 // descriptor is decided on its own, and if one is over its limit, none is
-// charged. A descriptor that no rule matches is OK.
+// charged. A descriptor that no rule matches is OK. One with is_negative_hits
+// gives back what others of its kind charged, and is then a look.
 type Envoy struct {
 	rls.UnimplementedRateLimitServiceServer
 
-	decider Decider
-	gate    *Gate
-	metrics *telemetry.Decisions
+	decider  Decider
+	refunder Refunder
+	gate     *Gate
+	metrics  *telemetry.Decisions
 }
 
 // NewEnvoy returns the service. It owns nothing it is given.
-func NewEnvoy(d Decider, g *Gate, m *telemetry.Decisions) *Envoy {
-	return &Envoy{decider: d, gate: g, metrics: m}
+func NewEnvoy(d Decider, f Refunder, g *Gate, m *telemetry.Decisions) *Envoy {
+	return &Envoy{decider: d, refunder: f, gate: g, metrics: m}
 }
 
 // maxDescriptors bounds one call; Envoy sends a handful.
@@ -46,6 +48,7 @@ func (e *Envoy) ShouldRateLimit(ctx context.Context, in *rls.RateLimitRequest) (
 		return nil, err
 	}
 	defer e.gate.Leave(len(reqs))
+	e.giveBack(ctx, in, reqs)
 	out := &rls.RateLimitResponse{
 		OverallCode: rls.RateLimitResponse_OK,
 		Statuses:    make([]*rls.RateLimitResponse_DescriptorStatus, len(reqs)),
@@ -58,6 +61,20 @@ func (e *Envoy) ShouldRateLimit(ctx context.Context, in *rls.RateLimitRequest) (
 		}
 	}
 	return out, nil
+}
+
+// giveBack gives back what descriptors with negative hits say, and makes looks of
+// them. Envoy sends these when a response ends and takes no notice of the answer,
+// and what else is in the call must be decided whatever becomes of them: a refund
+// that fails is counted, and the charge stands.
+func (e *Envoy) giveBack(ctx context.Context, in *rls.RateLimitRequest, reqs []limiter.Request) {
+	for i, d := range in.Descriptors {
+		if !d.GetIsNegativeHits() {
+			continue
+		}
+		_, _ = e.refunder.GiveBack(ctx, &reqs[i]) // see above
+		reqs[i].Cost = 0
+	}
 }
 
 func envoyRequests(in *rls.RateLimitRequest) ([]limiter.Request, error) {
@@ -93,10 +110,7 @@ func envoyRequests(in *rls.RateLimitRequest) ([]limiter.Request, error) {
 
 // refuseLater names what this version does not do rather than ignore it.
 func refuseLater(i int, d *rlcommon.RateLimitDescriptor) error {
-	switch {
-	case d.GetIsNegativeHits():
-		return status.Errorf(codes.InvalidArgument, "descriptors[%d].is_negative_hits: not implemented in this version", i)
-	case d.GetLimit() != nil:
+	if d.GetLimit() != nil {
 		return status.Errorf(codes.InvalidArgument, "descriptors[%d].limit: a limit sent with the request is not implemented in this version; write it as a rule", i)
 	}
 	return nil

@@ -68,6 +68,9 @@ func (h *HTTP) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/check-batch", func(w http.ResponseWriter, r *http.Request) {
 		unary(w, r, new(weirv1.CheckBatchRequest), h.Limiter.CheckBatch)
 	})
+	mux.HandleFunc("POST /v1/refund", func(w http.ResponseWriter, r *http.Request) {
+		unary(w, r, new(weirv1.RefundRequest), h.Limiter.Refund)
+	})
 	mux.HandleFunc("GET /v1/quota", h.quota)
 	mux.HandleFunc("GET /v1/quotas", h.quotas)
 	mux.HandleFunc("GET /v1/quotas/watch", h.watch)
@@ -143,11 +146,12 @@ var jsonOut = protojson.MarshalOptions{EmitUnpopulated: true}
 
 // httpCodes maps the gRPC codes the services use.
 var httpCodes = map[codes.Code]int{
-	codes.InvalidArgument:   http.StatusBadRequest,
-	codes.NotFound:          http.StatusNotFound,
-	codes.PermissionDenied:  http.StatusForbidden,
-	codes.ResourceExhausted: http.StatusServiceUnavailable,
-	codes.Unavailable:       http.StatusServiceUnavailable,
+	codes.InvalidArgument:    http.StatusBadRequest,
+	codes.NotFound:           http.StatusNotFound,
+	codes.PermissionDenied:   http.StatusForbidden,
+	codes.FailedPrecondition: http.StatusConflict,
+	codes.ResourceExhausted:  http.StatusServiceUnavailable,
+	codes.Unavailable:        http.StatusServiceUnavailable,
 }
 
 // problem writes an error as application/problem+json (RFC 9457).

@@ -31,15 +31,16 @@ type Decider interface {
 type Limiter struct {
 	weirv1.UnimplementedLimiterServiceServer
 
-	decider Decider
-	regions Regions
-	gate    *Gate
-	metrics *telemetry.Decisions
+	decider  Decider
+	refunder Refunder
+	regions  Regions
+	gate     *Gate
+	metrics  *telemetry.Decisions
 }
 
 // NewLimiter returns the service. It owns nothing it is given.
-func NewLimiter(d Decider, r Regions, g *Gate, m *telemetry.Decisions) *Limiter {
-	return &Limiter{decider: d, regions: r, gate: g, metrics: m}
+func NewLimiter(d Decider, f Refunder, r Regions, g *Gate, m *telemetry.Decisions) *Limiter {
+	return &Limiter{decider: d, refunder: f, regions: r, gate: g, metrics: m}
 }
 
 // Check implements weir.v1.LimiterService.
@@ -125,6 +126,7 @@ func (l *Limiter) response(d *limiter.Decision) *weirv1.CheckResponse {
 		ResetUnixSeconds: d.Reset,
 		RetryAfterUs:     d.RetryAfter.Microseconds(),
 		DecidedBy:        decidedBy(d.DecidedBy),
+		Receipt:          d.Receipt,
 	}
 	if !d.Allowed {
 		out.Reason = reason(d.Reason)

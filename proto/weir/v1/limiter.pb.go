@@ -212,6 +212,8 @@ const (
 	DecidedBy_DECIDED_BY_CLOSED DecidedBy = 2
 	// No rule matched: nothing was counted.
 	DecidedBy_DECIDED_BY_NO_RULE DecidedBy = 3
+	// Units that the node took from the store ahead of use.
+	DecidedBy_DECIDED_BY_LEASE DecidedBy = 4
 )
 
 // Enum value maps for DecidedBy.
@@ -221,12 +223,14 @@ var (
 		1: "DECIDED_BY_STORE",
 		2: "DECIDED_BY_CLOSED",
 		3: "DECIDED_BY_NO_RULE",
+		4: "DECIDED_BY_LEASE",
 	}
 	DecidedBy_value = map[string]int32{
 		"DECIDED_BY_UNSPECIFIED": 0,
 		"DECIDED_BY_STORE":       1,
 		"DECIDED_BY_CLOSED":      2,
 		"DECIDED_BY_NO_RULE":     3,
+		"DECIDED_BY_LEASE":       4,
 	}
 )
 
@@ -1004,12 +1008,13 @@ const file_weir_v1_limiter_proto_rawDesc = "" +
 	"\x19REASON_COST_EXCEEDS_LIMIT\x10\x03\x12\x1c\n" +
 	"\x18REASON_STORE_UNAVAILABLE\x10\x04\x12\x13\n" +
 	"\x0fREASON_CAPACITY\x10\x05\x12!\n" +
-	"\x1dREASON_QUOTA_RIGHTS_EXHAUSTED\x10\x06*l\n" +
+	"\x1dREASON_QUOTA_RIGHTS_EXHAUSTED\x10\x06*\x82\x01\n" +
 	"\tDecidedBy\x12\x1a\n" +
 	"\x16DECIDED_BY_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10DECIDED_BY_STORE\x10\x01\x12\x15\n" +
 	"\x11DECIDED_BY_CLOSED\x10\x02\x12\x16\n" +
-	"\x12DECIDED_BY_NO_RULE\x10\x032\xca\x01\n" +
+	"\x12DECIDED_BY_NO_RULE\x10\x03\x12\x14\n" +
+	"\x10DECIDED_BY_LEASE\x10\x042\xca\x01\n" +
 	"\x0eLimiterService\x126\n" +
 	"\x05Check\x12\x15.weir.v1.CheckRequest\x1a\x16.weir.v1.CheckResponse\x12E\n" +
 	"\n" +
