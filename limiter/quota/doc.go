@@ -23,3 +23,14 @@ import _ "embed"
 //
 //go:embed quota.lua
 var RowLua string
+
+// GiveLua, RefundLua and LeaseLua define the functions of changes to a row that
+// are no takes, each after the ones before it and RowLua.
+var (
+	//go:embed give.lua
+	GiveLua string
+	//go:embed refund.lua
+	RefundLua string
+	//go:embed lease.lua
+	LeaseLua string
+)

@@ -51,8 +51,8 @@ local function entry_format(own)
   if own.given == 0 and own.granted == 0 and own.unmet == 0 then
     return string.format('%.0f %.0f %.0f', own.version, own.taken, own.returned)
   end
-  return string.format('%.0f %.0f %.0f %.0f %.0f %.0f%s',
-    own.version, own.taken, own.returned, own.given, own.granted, own.unmet, own.gifts)
+  return string.format('%.0f %.0f %.0f %.0f %.0f %.0f',
+    own.version, own.taken, own.returned, own.given, own.granted, own.unmet) .. own.gifts
 end
 
 local function row_put(row, field, value)

@@ -17,8 +17,6 @@ const maxAsks = 4
 
 // Decide implements store.Store.
 func (s *Store) Decide(ctx context.Context, calls []*store.Call) {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Budget)
-	defer cancel()
 	var few [16]*request
 	asking := few[:0]
 	for _, c := range calls {
@@ -27,10 +25,15 @@ func (s *Store) Decide(ctx context.Context, calls []*store.Call) {
 			continue
 		}
 		c.Err = nil
-		r := requests.Get().(*request) //nolint:forcetypeassert // the pool holds nothing else
-		r.call = c
-		asking = append(asking, r)
+		asking = append(asking, newRequest(c))
 	}
+	s.askAll(ctx, asking)
+}
+
+// askAll has the requests answered and releases them.
+func (s *Store) askAll(ctx context.Context, asking []*request) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Budget)
+	defer cancel()
 	for len(asking) > 0 {
 		asking = s.ask(ctx, asking)
 	}
@@ -77,7 +80,7 @@ func (s *Store) tellRefusal(failure error) {
 
 func (s *Store) failAll(asking []*request, err error) []*request {
 	for _, r := range asking {
-		r.call.Fail(s.unavailable(err))
+		r.fail(s.unavailable(err))
 		r.release()
 	}
 	return nil
@@ -92,7 +95,7 @@ func (s *Store) restOn(asking []*request) []*request {
 			rest = append(rest, r)
 			continue
 		}
-		r.call.Status = store.WrongReign
+		r.answer(store.WrongReign)
 		r.release()
 	}
 	return rest
@@ -122,7 +125,7 @@ func (s *Store) read(asking []*request) (again []*request, reopen bool, failure 
 		unknown, otherRun := isUnknownScript(err), errors.Is(err, errOtherRun) || errors.Is(err, redis.ErrClosed)
 		switch {
 		case err == nil:
-			if err = r.decode(reply); err == nil && r.call.Status == store.WrongReign {
+			if err = r.decode(reply); err == nil && r.status() == store.WrongReign {
 				reopen = true
 				if !r.namesReign() && r.asks < maxAsks {
 					again = append(again, r)
@@ -137,7 +140,7 @@ func (s *Store) read(asking []*request) (again []*request, reopen bool, failure 
 		}
 		if err != nil {
 			failure = s.unavailable(err)
-			r.call.Fail(failure)
+			r.fail(failure)
 		}
 		r.release()
 	}

@@ -21,18 +21,35 @@ var (
 	errShort      = errors.New("reply ends too early")
 )
 
-// decode reads the script's reply into the call.
+// decode reads the script's reply into what was asked.
 func (r *request) decode(reply []int64) error {
-	c := r.call
-	status, rest, err := decodeHead(reply, &c.NowUs)
+	status, rest, err := decodeHead(reply)
 	if err != nil {
 		return err
 	}
-	if c.Status = status; status == store.WrongPeriod || status == store.WrongReign {
-		return nil
+	r.answer(status)
+	if r.call == nil {
+		r.change.NowUs = reply[1]
+	} else {
+		r.call.NowUs = reply[1]
 	}
+	switch {
+	case status == store.WrongPeriod || status == store.WrongReign:
+		return nil
+	case r.call == nil:
+		rest, err = r.decodeChange(r.change, rest)
+	default:
+		rest, err = r.decodeCall(r.call, rest)
+	}
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("reply has %d numbers too many", len(rest))
+	}
+	return err
+}
+
+func (r *request) decodeCall(c *store.Call, rest []int64) (_ []int64, err error) {
 	if len(rest) < 3*len(c.Buckets) {
-		return errShort
+		return nil, errShort
 	}
 	for i := range c.Buckets {
 		t := &c.Buckets[i]
@@ -43,25 +60,21 @@ func (r *request) decode(reply []int64) error {
 	for i := range c.Quotas {
 		t := &c.Quotas[i]
 		if len(rest) == 0 || rest[0] < int64(quota.Fits) || rest[0] > int64(quota.NoRights) {
-			return errors.New("reply has no outcome of a quota")
+			return nil, errors.New("reply has no outcome of a quota")
 		}
 		t.Outcome = quota.Outcome(rest[0])
 		if rest, err = decodeRow(&t.QuotaRow, r.reigns[i].nonce, rest[1:]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if len(rest) > 0 {
-		return fmt.Errorf("reply has %d numbers too many", len(rest))
-	}
-	return nil
+	return rest, nil
 }
 
-// decodeHead reads a reply's status and the store's clock.
-func decodeHead(reply []int64, nowUs *int64) (store.Status, []int64, error) {
+// decodeHead reads a reply's status; the store's clock comes next.
+func decodeHead(reply []int64) (store.Status, []int64, error) {
 	if len(reply) < 2 {
 		return store.Failed, nil, errShort
 	}
-	*nowUs = reply[1]
 	switch code := reply[0]; {
 	case code == replyWrongSplit:
 		return store.Failed, nil, errWrongSplit

@@ -12,16 +12,19 @@ import (
 	"weir/limiter/store"
 )
 
-// request is one call on its way to the script. Its arguments point into the
-// call and into numbers and names, which must not move once pointed at.
+// request is one call or change on its way to the script. Its arguments point
+// into that and into numbers and names, which must not move once pointed at.
 // Requests are pooled: their arguments cost no allocation.
 type request struct {
-	call    *store.Call
+	call   *store.Call
+	change *store.Change // if call is nil
+
 	cmd     *redis.IntSliceCmd
 	args    []any
 	numbers []int64
 	names   []string
-	reigns  []*reign // that each quota rests on
+	rows    []*store.QuotaRow
+	reigns  []*reign // that each row rests on
 	id      requestID
 	slot    int64 // of time, in which the call is noted
 	asks    int   // how often it was sent
@@ -34,9 +37,45 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 func (r *request) release() {
 	clear(r.args)
 	clear(r.names)
+	clear(r.rows)
 	clear(r.reigns)
-	*r = request{args: r.args[:0], numbers: r.numbers[:0], names: r.names[:0], reigns: r.reigns[:0]}
+	*r = request{args: r.args[:0], numbers: r.numbers[:0], names: r.names[:0], rows: r.rows[:0], reigns: r.reigns[:0]}
 	requests.Put(r)
+}
+
+// newRequest asks for a call.
+func newRequest(c *store.Call) *request {
+	r := requests.Get().(*request) //nolint:forcetypeassert // the pool holds nothing else
+	r.call = c
+	for i := range c.Quotas {
+		r.rows = append(r.rows, &c.Quotas[i].QuotaRow)
+	}
+	return r
+}
+
+// fail answers that the store did not decide.
+func (r *request) fail(err error) {
+	if r.call != nil {
+		r.call.Fail(err)
+		return
+	}
+	r.change.Fail(err)
+}
+
+func (r *request) status() store.Status {
+	if r.call != nil {
+		return r.call.Status
+	}
+	return r.change.Status
+}
+
+// answer sets the status of what was asked.
+func (r *request) answer(s store.Status) {
+	if r.call != nil {
+		r.call.Status = s
+		return
+	}
+	r.change.Status = s
 }
 
 // rawID writes an ID's bytes as an argument.
@@ -65,14 +104,13 @@ func (id *requestID) MarshalBinary() ([]byte, error) {
 // together.
 const slotLength = 10 * time.Second
 
-// restOn notes the reigns in force for a call's quotas. It says whether they
-// are the ones that the call names, if it names any.
+// restOn notes the reigns in force for the rows. It says whether they are the
+// ones that the caller names, if it names any.
 func (r *request) restOn(in *reigns) bool {
 	r.reigns = r.reigns[:0]
-	for i := range r.call.Quotas {
-		t := &r.call.Quotas[i]
-		now := in.at(t.Tag)
-		if t.Reign != 0 && t.Reign != now.nonce {
+	for _, q := range r.rows {
+		now := in.at(q.Tag)
+		if q.Reign != 0 && q.Reign != now.nonce {
 			return false
 		}
 		r.reigns = append(r.reigns, now)
@@ -80,9 +118,9 @@ func (r *request) restOn(in *reigns) bool {
 	return true
 }
 
-// namesReign says whether a quota of the call names a reign.
+// namesReign says whether the caller names a reign.
 func (r *request) namesReign() bool {
-	return slices.ContainsFunc(r.call.Quotas, func(t store.QuotaTake) bool { return t.Reign != 0 })
+	return slices.ContainsFunc(r.rows, func(q *store.QuotaRow) bool { return q.Reign != 0 })
 }
 
 // charged returns the first quota that the call would charge: under its tag the
@@ -96,31 +134,35 @@ func charged(c *store.Call) *store.QuotaTake {
 	return nil
 }
 
-// encode writes the arguments; see decide.lua for what they mean.
+// encode writes the arguments; see decide.lua and change.lua for what they mean.
 func (r *request) encode() {
-	c := r.call
-	keys := len(c.Buckets) + 2*len(c.Quotas)
-	noted := charged(c)
-	if c.Request == (quota.RequestID{}) || noted == nil {
-		noted = nil
-	} else {
-		keys++
-		r.id.raw = c.Request
-	}
 	clear(r.args)
 	r.args = r.args[:0]
-	r.reserve(c.Quotas, 5+3*len(c.Buckets))
+	r.reserve()
+	if r.call == nil {
+		r.encodeChange(r.change)
+		return
+	}
+	r.encodeCall(r.call)
+}
+
+func (r *request) encodeCall(c *store.Call) {
+	keys := len(c.Buckets) + 2*len(c.Quotas)
+	noted := charged(c)
+	if noted != nil && c.Request != (quota.RequestID{}) {
+		r.id.raw = c.Request
+		keys++
+	}
 	r.script(decideScript)
 	r.number(int64(keys))
 	for i := range c.Buckets {
 		r.args = append(r.args, groupKey(c.Buckets[i].Tag, &c.Buckets[i].ID))
 	}
-	for i := range c.Quotas {
-		t := &c.Quotas[i]
-		r.name(rowKey(t.Tag, &t.ID))
-		r.args = append(r.args, &markerKeys[t.Tag])
+	for _, q := range r.rows {
+		r.name(rowKey(q.Tag, &q.ID))
+		r.args = append(r.args, &markerKeys[q.Tag])
 	}
-	if noted != nil {
+	if r.id.raw != (quota.RequestID{}) {
 		r.slot = time.Now().Unix() / int64(slotLength/time.Second)
 		r.name(callsKey(noted.Tag, r.slot))
 	}
@@ -134,17 +176,19 @@ func (r *request) encode() {
 		t := &c.Quotas[i]
 		r.number(min(t.Cost, quota.MaxUnits))
 		r.flag(t.Mark)
-		r.row(&t.QuotaRow, r.reigns[i])
+		r.row(i)
 	}
 }
 
-// reserve makes the lists long enough that appending never moves them: for the
-// rows of quotas and a few numbers more.
-func (r *request) reserve(quotas []store.QuotaTake, numbers int) {
-	names := 1
-	for i := range quotas {
+// reserve makes the lists long enough that appending never moves them.
+func (r *request) reserve() {
+	numbers, names := 5, 3
+	if r.call != nil {
+		numbers += 3 * len(r.call.Buckets)
+	}
+	for _, q := range r.rows {
 		numbers += rowNumbers + 2
-		names += 2 + 2*len(quotas[i].Earlier)
+		names += 2 + 2*len(q.Earlier)
 	}
 	if cap(r.numbers) < numbers {
 		r.numbers = make([]int64, 0, 2*numbers)
@@ -197,7 +241,8 @@ func (r *request) bucket(t *store.BucketTake) {
 const rowNumbers = 6
 
 // row writes a row's arguments; see quota.lua.
-func (r *request) row(q *store.QuotaRow, reign *reign) {
+func (r *request) row(i int) {
+	q, reign := r.rows[i], r.reigns[i]
 	b := q.Bounds()
 	r.args = append(r.args, &reign.marker)
 	r.number(q.Row.Start * 1_000_000)

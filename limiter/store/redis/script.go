@@ -25,9 +25,12 @@ func newScript(parts ...string) *script {
 var (
 	//go:embed decide.lua
 	decideLua string
+	//go:embed change.lua
+	changeLua string
 	//go:embed open.lua
 	openLua string
 
 	decideScript = newScript(bucket.TokenBucketLua, quota.RowLua, decideLua)
+	changeScript = newScript(quota.RowLua, quota.GiveLua, quota.RefundLua, quota.LeaseLua, changeLua)
 	openScript   = newScript(openLua)
 )

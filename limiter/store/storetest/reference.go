@@ -47,17 +47,50 @@ func (r *Reference) Decide(c *store.Call, nowUs int64) {
 }
 
 func (r *Reference) refusal(c *store.Call) store.Status {
+	refused := store.Failed
 	for i := range c.Quotas {
-		if t := &c.Quotas[i]; t.Reign != 0 && t.Reign != r.reign {
-			return store.WrongReign
-		}
+		refused = max(refused, r.refusalOf(&c.Quotas[i].QuotaRow, c.NowUs))
 	}
-	for i := range c.Quotas {
-		if row := c.Quotas[i].Row; c.NowUs < row.Start*1e6 || c.NowUs >= row.End*1e6 {
-			return store.WrongPeriod
-		}
+	return refused
+}
+
+func (r *Reference) refusalOf(q *store.QuotaRow, nowUs int64) store.Status {
+	switch {
+	case q.Reign != 0 && q.Reign != r.reign:
+		return store.WrongReign
+	case nowUs < q.Row.Start*1e6 || nowUs >= q.Row.End*1e6:
+		return store.WrongPeriod
 	}
 	return store.Failed
+}
+
+// Apply makes a change as the store must at that instant.
+func (r *Reference) Apply(c *store.Change, nowUs int64) {
+	c.NowUs, c.Err, c.Moved = nowUs, nil, 0
+	if c.Status = r.refusalOf(&c.QuotaRow, nowUs); c.Status != store.Failed {
+		return
+	}
+	c.Status = store.Allowed
+	row := r.open(&c.QuotaRow)
+	switch c.Kind {
+	case store.Give:
+		c.Moved = row.Give(c.Bounds(), c.To, c.Units, c.Keep)
+	case store.Refund:
+		c.Moved = row.Refund(c.Request, c.Units)
+	case store.Grant:
+		c.Moved = c.Units
+		row.Own = row.Own.Grant(c.Units)
+	case store.TakeLease:
+		c.Moved = row.TakeLease(c.Bounds(), c.Node, c.Request, c.Units, nowUs)
+	case store.ReturnLease:
+		c.Moved = row.ReturnLease(c.Node, c.Request, c.Units)
+	case store.Open:
+		row.Open()
+	}
+	r.answer(&c.QuotaRow, row)
+	if row.IsEmpty() {
+		delete(r.rows, c.ID) // nothing is remembered of a row that is not there
+	}
 }
 
 // open returns the row with what the caller knows of earlier replicas.

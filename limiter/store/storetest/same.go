@@ -12,8 +12,8 @@ import (
 	"weir/limiter/store"
 )
 
-// sameAsReference draws sequences of calls and compares every answer with the
-// reference's at the instant the store names.
+// sameAsReference draws sequences of calls and changes and compares every answer
+// with the reference's at the instant the store names.
 func sameAsReference(t *testing.T, s Subject) {
 	reign := s.Store.Reign(0)
 	rapid.Check(t, func(t *rapid.T) {
@@ -23,21 +23,30 @@ func sameAsReference(t *testing.T, s Subject) {
 			if rapid.IntRange(0, 4).Draw(t, "pause") == 0 {
 				s.Until(s.Now() + rapid.Int64Range(1, 3000).Draw(t, "µs"))
 			}
-			calls := make([]*store.Call, rapid.IntRange(1, 4).Draw(t, "calls"))
-			for i := range calls {
-				calls[i] = w.draw(t)
-			}
-			asked := make([]*store.Call, len(calls))
-			for i, c := range calls {
-				asked[i] = &store.Call{Buckets: slices.Clone(c.Buckets), Quotas: slices.Clone(c.Quotas)}
-			}
-			s.Store.Decide(t.Context(), asked)
-			for i, got := range asked {
-				ref.Decide(calls[i], got.NowUs)
-				compare(t, got, calls[i])
+			if rapid.Bool().Draw(t, "changes") {
+				w.applySome(t, s, ref)
+			} else {
+				w.decideSome(t, s, ref)
 			}
 		}
+		w.compareRows(t, s, ref)
 	})
+}
+
+func (w *world) decideSome(t *rapid.T, s Subject, ref *Reference) {
+	calls := make([]*store.Call, rapid.IntRange(1, 4).Draw(t, "calls"))
+	for i := range calls {
+		calls[i] = w.draw(t)
+	}
+	asked := make([]*store.Call, len(calls))
+	for i, c := range calls {
+		asked[i] = &store.Call{Buckets: slices.Clone(c.Buckets), Quotas: slices.Clone(c.Quotas), Request: c.Request}
+	}
+	s.Store.Decide(t.Context(), asked)
+	for i, got := range asked {
+		ref.Decide(calls[i], got.NowUs)
+		compare(t, got, calls[i])
+	}
 }
 
 // world is the few buckets and quotas that a sequence is about.
@@ -61,7 +70,7 @@ func drawWorld(t *rapid.T, s Subject) world {
 
 // draw draws a call about some of the world.
 func (w world) draw(t *rapid.T) *store.Call {
-	var c store.Call
+	c := store.Call{Request: NewRequest()}
 	for i := range w.buckets {
 		if rapid.Bool().Draw(t, "bucket") {
 			b := w.buckets[i]
@@ -139,7 +148,14 @@ func compareBucket(t *rapid.T, got, want *store.BucketTake, nowUs int64) {
 }
 
 func compareQuota(t *rapid.T, got, want *store.QuotaTake) {
-	if got.Entry != want.Entry || got.RegionNet != want.RegionNet || got.RegionRights != want.RegionRights || got.Outcome != want.Outcome || got.Full || got.Reign != want.Reign {
-		t.Fatalf("quota: %+v, want %+v", got, want)
+	if got.Outcome != want.Outcome {
+		t.Fatalf("quota: outcome %d, want %d", got.Outcome, want.Outcome)
+	}
+	compareRow(t, &got.QuotaRow, &want.QuotaRow)
+}
+
+func compareRow(t *rapid.T, got, want *store.QuotaRow) {
+	if got.Entry != want.Entry || got.RegionNet != want.RegionNet || got.RegionRights != want.RegionRights || got.Full || got.Reign != want.Reign {
+		t.Fatalf("row: %+v, want %+v", got, want)
 	}
 }

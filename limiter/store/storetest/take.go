@@ -53,10 +53,25 @@ func NewEntry(reign store.Reign, version uint64, taken, returned int64) store.En
 	return store.Entry{Reign: reign, Count: quota.Count{Version: version, Taken: taken, Returned: returned}}
 }
 
+// NewRequest returns an ID of a call that no test used before.
+func NewRequest() quota.RequestID {
+	id, _ := NewID()
+	return quota.RequestID(id)
+}
+
 // Decide asks one call and fails the test unless the store decided it so.
 func Decide(tb testing.TB, s store.Store, c *store.Call, want store.Status) {
 	tb.Helper()
 	s.Decide(context.Background(), []*store.Call{c})
+	if c.Status != want {
+		tb.Fatalf("status %d, want %d (err: %v)", c.Status, want, c.Err)
+	}
+}
+
+// Apply makes one change and fails the test unless the store did so.
+func Apply(tb testing.TB, s store.Store, c *store.Change, want store.Status) {
+	tb.Helper()
+	s.Apply(context.Background(), []*store.Change{c})
 	if c.Status != want {
 		tb.Fatalf("status %d, want %d (err: %v)", c.Status, want, c.Err)
 	}
