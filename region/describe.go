@@ -37,7 +37,7 @@ func describeRule(r *rule.Rule) api.NodeRule {
 
 func describeLimit(l rule.Limit) string {
 	if l.Quota != nil {
-		return fmt.Sprintf("%d/day, all regions together", l.Quota.Limit)
+		return fmt.Sprintf("%s, all regions together", l.Quota)
 	}
 	text := fmt.Sprintf("%d/%s", l.Bucket.Count, describeWindow(l.Bucket.Window))
 	if l.Bucket.Burst != l.Bucket.Count {

@@ -33,7 +33,7 @@ func (n *Node) openMesh(ctx context.Context) error {
 	saved := 0
 	mesh, err := gossip.Open(gossip.Config{
 		Node: cfg.Node, Region: cfg.Region, Regions: cfg.RegionNames(), Store: cfg.StoreKind(),
-		MaxRows:  cfg.Limits.QuotaRows,
+		MaxRows: cfg.Limits.QuotaRows, Watch: true,
 		BindAddr: host, BindPort: port, AdvertiseAddr: advertiseHost, AdvertisePort: advertisePort,
 		Keys: n.opts.Keyring, Join: cfg.Gossip.Join,
 		Logger: n.log, Clock: bootClock(),

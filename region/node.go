@@ -55,13 +55,16 @@ type Node struct {
 	regions   *regionStates
 	decisions *telemetry.Decisions
 	saver     *persister // nil without a snapshot
+	settled   *settled
+	giver     *giver
 
 	started            time.Time
 	grpcAddr, httpAddr net.Addr
 
 	notReady  atomic.Pointer[string] // why; nil once ready
 	ready     chan struct{}
-	failed    chan error // at most one: why the node gave up after it started
+	met       chan struct{} // closed once peers have told what they know, or there are none
+	failed    chan error    // at most one: why the node gave up after it started
 	restored  []string
 	restoreMu sync.Mutex // guards restored
 
@@ -84,6 +87,8 @@ func Start(ctx context.Context, opts Options) (*Node, error) {
 		started: time.Now(), registry: prometheus.NewRegistry(),
 		gate:     api.NewGate(int64(opts.Config.Limits.ConcurrentChecks)),
 		ready:    make(chan struct{}),
+		met:      make(chan struct{}),
+		settled:  newSettled(),
 		failed:   make(chan error, 1),
 		stopping: make(chan struct{}),
 		cleanups: cleanups{log: log},

@@ -10,8 +10,12 @@ import (
 	"weir/limiter/store/embedded"
 	"weir/limiter/store/redis"
 	"weir/region/config"
+	"weir/region/giving"
 	"weir/region/telemetry"
 )
+
+// firstSplit is the version of the split in weir.yaml.
+const firstSplit = 1
 
 // openStore opens the region's store; one in Redis may be down and is waited
 // for later.
@@ -23,13 +27,27 @@ func (n *Node) openStore(context.Context) error {
 	n.store = s
 	n.cleanups.add("close the store", closeBudget, func(context.Context) error { return s.Close() })
 	n.engine = limiter.NewEngine(n.opts.Rules, s, n.ledger, time.Now)
-	return nil
+	n.giver, err = n.newGiver()
+	return err
+}
+
+func (n *Node) newGiver() (*giver, error) {
+	cfg := n.opts.Config
+	policy, err := giving.NewHalfSurplus(giving.DefaultReservePercent, giving.DefaultMaxRows)
+	if err != nil {
+		return nil, err
+	}
+	return &giver{
+		node: cfg.Node, region: cfg.Region, mesh: n.mesh, ledger: n.ledger, store: n.store, rules: n.engine.Rules,
+		policy: policy, clock: bootClock(), log: n.log,
+		able: func() bool { return n.saver != nil && !n.saver.failing.Load() && n.NotReady() == nil },
+	}, nil
 }
 
 func (n *Node) newStore() (store.Store, error) {
 	cfg := n.opts.Config
 	if cfg.StoreKind() == config.MemoryStore {
-		return embedded.New(embedded.Options{Keys: cfg.Limits.Keys, QuotaRows: cfg.Limits.QuotaRows}), nil
+		return embedded.New(embedded.Options{Keys: cfg.Limits.Keys, QuotaRows: cfg.Limits.QuotaRows, Settled: n.settled.note}), nil
 	}
 	measures := telemetry.NewRedis(n.registry)
 	return redis.New(redis.Options{URL: cfg.Store, Region: cfg.Region, Budget: limiter.Budget, Log: n.log, Observe: measures.Observe})

@@ -43,6 +43,8 @@ func (n *Node) beginWork(context.Context) error {
 	n.work.Go(func() { n.watchRegions(n.workCtx) })
 	n.work.Go(func() { n.watchRivals(n.workCtx) })
 	n.work.Go(func() { n.reconcileLoop(n.workCtx) })
+	n.work.Go(func() { n.takeInSettled(n.workCtx) })
+	n.work.Go(func() { n.giver.run(n.workCtx) })
 	if n.saver != nil {
 		n.work.Go(func() { n.saver.run(n.workCtx) })
 	}
@@ -62,9 +64,14 @@ func (n *Node) beginWork(context.Context) error {
 	return nil
 }
 
-// becomeReady waits for the store and the peers, then opens the gate.
+// becomeReady waits for the peers and the store, then opens the gate.
 func (n *Node) becomeReady(ctx context.Context) {
-	if !n.waitForStore(ctx) || !n.waitForPeers(ctx) || !n.waitForRivals(ctx) {
+	// Peers first: what they know must be known before the store is called.
+	if !n.waitForPeers(ctx) {
+		return
+	}
+	close(n.met)
+	if !n.waitForStore(ctx) || !n.waitForRivals(ctx) {
 		return
 	}
 	n.gate.Open()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"weir/limiter/quota"
 	"weir/limiter/store"
 	"weir/limiter/store/storetest"
 	"weir/region/config"
@@ -43,8 +44,9 @@ func TestTheStoreIsReadWhenANodeHasGone(t *testing.T) {
 	waitUntil(t, "both know each other", func() bool { return len(a.ownMembers()) == 2 && len(b.ownMembers()) == 2 })
 	// Counted as a node does that dies before it can tell.
 	start := time.Now().UTC().Truncate(24 * time.Hour).Unix()
-	take := store.QuotaTake{Row: store.RowName{Rule: "daily", Key: "untold", Start: start, End: start + 86_400}, Limit: 1000, Cost: 5}
-	a.ledger.View(&take)
+	take := store.QuotaTake{Cost: 5, QuotaRow: store.QuotaRow{Limit: 1000, Total: quota.Unbounded,
+		Row: store.RowName{Rule: "daily", Key: "untold", Start: start, End: start + 86_400}}}
+	a.ledger.View(&take.QuotaRow)
 	call := store.Call{Quotas: []store.QuotaTake{take}}
 	a.store.Decide(t.Context(), []*store.Call{&call})
 	if call.Status != store.Allowed {

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"weir/limiter/rule"
@@ -44,7 +46,7 @@ type Options struct {
 
 // Run runs the demo until the context ends or its time is over, and stops
 // everything it started.
-func Run(ctx context.Context, opts Options) error {
+func Run(ctx context.Context, opts Options) (err error) {
 	if opts.For > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, opts.For)
@@ -58,7 +60,13 @@ func Run(ctx context.Context, opts Options) error {
 		opts.Rules = set
 	}
 	began := time.Now()
-	nodes, err := startAll(ctx, opts)
+	// A region gives rights only once a disk holds that it did.
+	dir, err := os.MkdirTemp("", "weir-demo-")
+	if err != nil {
+		return fmt.Errorf("directory for snapshots: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	nodes, err := startAll(ctx, opts, dir)
 	if err == nil {
 		err = waitReady(ctx, nodes)
 	}
@@ -68,14 +76,14 @@ func Run(ctx context.Context, opts Options) error {
 	return errors.Join(err, stopAll(nodes))
 }
 
-func startAll(ctx context.Context, opts Options) (nodes []*region.Node, err error) {
+func startAll(ctx context.Context, opts Options, dir string) (nodes []*region.Node, err error) {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
 		return nil, err
 	}
 	for i := range regionNames {
 		n, err := region.Start(ctx, region.Options{
-			Config: nodeConfig(opts.BasePort, i), Rules: opts.Rules, Keyring: [][]byte{key},
+			Config: nodeConfig(opts.BasePort, i, dir), Rules: opts.Rules, Keyring: [][]byte{key},
 			Log: opts.Log, Version: opts.Version,
 		})
 		if err != nil {
@@ -86,7 +94,7 @@ func startAll(ctx context.Context, opts Options) (nodes []*region.Node, err erro
 	return nodes, nil
 }
 
-func nodeConfig(basePort, i int) *config.Config {
+func nodeConfig(basePort, i int, dir string) *config.Config {
 	cfg := config.Defaults()
 	cfg.Region, cfg.Node = regionNames[i], regionNames[i]+"-1"
 	for j, name := range regionNames {
@@ -97,6 +105,7 @@ func nodeConfig(basePort, i int) *config.Config {
 	}
 	cfg.Listen = config.Listen{GRPC: address(basePort, i, 0), HTTP: address(basePort, i, 1), Gossip: address(basePort, i, 2)}
 	cfg.Store = config.MemoryStore
+	cfg.Snapshot = filepath.Join(dir, cfg.Node+".db")
 	return cfg
 }
 
