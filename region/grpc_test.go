@@ -279,16 +279,13 @@ func TestEnvoy(t *testing.T) {
 
 func TestEnvoyRefuses(t *testing.T) {
 	envoy := rls.NewRateLimitServiceClient(dial(t, startNode(t, "eu", nil)))
-	negative := descriptor("a", nil)
-	negative.IsNegativeHits = true
 	override := descriptor("a", nil)
 	override.Limit = &rlcommon.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 1}
 	for field, in := range map[string]*rls.RateLimitRequest{
-		"domain":                          {Descriptors: []*rlcommon.RateLimitDescriptor{descriptor("a", nil)}},
-		"descriptors":                     {Domain: "edge"},
-		"descriptors[0].is_negative_hits": {Domain: "edge", Descriptors: []*rlcommon.RateLimitDescriptor{negative}},
-		"descriptors[0].limit":            {Domain: "edge", Descriptors: []*rlcommon.RateLimitDescriptor{override}},
-		"descriptors[0].hits_addend":      {Domain: "edge", HitsAddend: 1 << 31, Descriptors: []*rlcommon.RateLimitDescriptor{descriptor("a", nil)}},
+		"domain":                     {Descriptors: []*rlcommon.RateLimitDescriptor{descriptor("a", nil)}},
+		"descriptors":                {Domain: "edge"},
+		"descriptors[0].limit":       {Domain: "edge", Descriptors: []*rlcommon.RateLimitDescriptor{override}},
+		"descriptors[0].hits_addend": {Domain: "edge", HitsAddend: 1 << 31, Descriptors: []*rlcommon.RateLimitDescriptor{descriptor("a", nil)}},
 	} {
 		_, err := envoy.ShouldRateLimit(t.Context(), in)
 		if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), field) {

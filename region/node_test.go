@@ -17,6 +17,7 @@ const testRules = `
 rules:
   - {name: burst, count_by: [api_key], limit: 100/s, burst: 500}
   - {name: daily, count_by: [api_key], quota: 1000/day}
+  - {name: orders, count_by: [user], quota: 1000/day, refundable: true}
 `
 
 var quietLog = slog.New(slog.DiscardHandler)
