@@ -6,9 +6,9 @@ const (
 	// inTouch is the age from which nothing is given to a region: the gift could
 	// be stranded behind a cut.
 	inTouch = 2 * time.Second
-	// underway is about how old news is beyond its region's age, and how long
-	// the answer to it takes: two ticks and two ways.
-	underway = 300 * time.Millisecond
+	// underway is about how long a message takes between regions. News is older
+	// than its region's age by that, and a gift arrives after it.
+	underway = 200 * time.Millisecond
 	// idle is what every region is taken to demand at least, in units a second,
 	// so that regions without demand part evenly.
 	idle = 0.2
@@ -93,10 +93,11 @@ func (f *field) look(now time.Duration, v *View, m *memory, reservePercent int) 
 func stand(r *Region, own bool, perSecond float64) standing {
 	s := standing{inTouch: own || r.Known && r.Age < inTouch, perSecond: perSecond,
 		rights: max(-maxUnits, min(r.Rights, maxUnits))}
-	s.ahead = float64(s.rights)
+	until := underway
 	if !own {
-		s.ahead -= perSecond * (max(0, min(r.Age, inTouch)) + underway).Seconds()
+		until += underway + max(0, min(r.Age, inTouch))
 	}
+	s.ahead = float64(s.rights) - perSecond*until.Seconds()
 	return s
 }
 

@@ -21,6 +21,10 @@ const (
 	// urgent is the time below which a gift of any size is made. Above it, small
 	// ones wait and become one.
 	urgent = 1.5 // seconds
+	// swing is by how much longer the giver's rights must last, in seconds, times
+	// the receiver's part of what both demand: less is noise of what was heard,
+	// and costs the giver the more, the less it has for its own size.
+	swing = 0.6
 	// smallest is the part of what a region lacks to its time ahead that a gift
 	// must be unless it is urgent, one in so many, over all givers.
 	smallest = 5
@@ -144,7 +148,7 @@ func (f *field) provide() (to int, units, keep int64) {
 	least := ahead
 	for i := range f.regions {
 		s := &f.regions[i]
-		if i != f.own && s.inTouch && (s.perSecond > idle || s.want > s.rights) && s.runway() < least {
+		if i != f.own && s.runway() < least && f.worth(s) {
 			to, least = i, s.runway()
 		}
 	}
@@ -161,4 +165,15 @@ func (f *field) provide() (to int, units, keep int64) {
 		return -1, 0, 0
 	}
 	return to, units, max(own.hold(), f.reserve)
+}
+
+// worth says whether a region may be given to ahead of need: it is in touch,
+// known to demand anything, and its rights last shorter than the own ones.
+func (f *field) worth(s *standing) bool {
+	if !s.inTouch || s.perSecond <= idle && s.short() == 0 {
+		return false
+	}
+	own := &f.regions[f.own]
+	mine, its := max(own.perSecond, idle), max(s.perSecond, idle)
+	return s.runway() < own.runway()-swing*its/(its+mine)
 }

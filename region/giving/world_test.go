@@ -15,8 +15,10 @@ const (
 	// heartbeat is how often a region is heard of that has no news.
 	heartbeat = 500 * time.Millisecond
 	// repair is how often whole rows are sent where messages are lost.
-	repair   = time.Second
-	maxCosts = 128
+	repair = time.Second
+	// retryAfter is what a call denied for rights is told.
+	retryAfter = 500 * time.Millisecond
+	maxCosts   = 128
 )
 
 // world is regions that count one row and tell each other, in virtual time. It
@@ -31,6 +33,7 @@ type world struct {
 	row          crdt.RowName
 	sites        []*site
 	loss         float64
+	retries      int // how often a call that was denied for rights is tried again
 	cut          func(a, b int, now time.Duration) bool
 
 	allowed     int64
@@ -165,8 +168,12 @@ func (s *site) bounds() quota.Bounds {
 
 func (s *site) rights() int64 { return s.store.Sums().Rights(s.bounds()) }
 
-// call is one check, decided as the store does.
-func (s *site) call(cost int64) {
+// call is one caller's check, tried again as its answer says when it was denied
+// for rights.
+func (s *site) call(cost int64) { s.try(cost, s.w.retries) }
+
+// try is one check, decided as the store does.
+func (s *site) try(cost int64, retries int) {
 	w, b := s.w, s.bounds()
 	out := s.store.Sums().Try(b, cost)
 	if out != quota.Fits && w.firstDenied < 0 {
@@ -182,6 +189,9 @@ func (s *site) call(cost int64) {
 		s.helpless.serve(cost)
 	case quota.NoRights:
 		s.refuse(cost)
+		if retries > 0 {
+			w.after(retryAfter+time.Duration(w.rng.Int64N(int64(retryAfter/2))), func() { s.try(cost, retries-1) })
+		}
 	default:
 		s.exhausted++
 	}
