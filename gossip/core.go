@@ -36,7 +36,8 @@ type Core struct {
 
 	rows     *crdt.Table
 	maxRows  int
-	news     news             // to be told to one node of every region
+	news     news // to be told to one node of every region
+	fresh    fresh
 	again    map[string]*news // to be told to another node of a region
 	unsaved  changes          // to be persisted
 	watch    bool
@@ -84,7 +85,7 @@ func NewCore(cfg CoreConfig) *Core {
 		rand: cfg.Rand, process: uint64(cfg.Rand.Uint32()|1) << 32,
 		nowUnix: cfg.NowUnix,
 		rows:    crdt.NewTable(cfg.MaxRows),
-		news:    newNews(), unsaved: newChanges(), watch: cfg.Watch, watched: newChanges(), withheld: newWithheld(),
+		news:    news{changes: newChanges()}, fresh: newFresh(), unsaved: newChanges(), watch: cfg.Watch, watched: newChanges(), withheld: newWithheld(),
 		again:   make(map[string]*news),
 		regions: newRegions(cfg.Region, cfg.Regions),
 		byName:  make(map[string]*peer),
@@ -172,6 +173,10 @@ func (c *Core) Undelivered(now time.Duration, to string) {
 	p.report()
 	p.out = c.newStream()
 	p.troubled, p.troubleAt, p.recovered = true, now, false
+	if p.session.exchange != 0 {
+		p.session.end() // somebody waits
+		p.session.want(now)
+	}
 	c.tellAgain(p)
 }
 

@@ -7,6 +7,9 @@ const (
 	// TickInterval is how often Tick is called.
 	TickInterval = 100 * time.Millisecond
 
+	// freshFor is how long the name of a new row is told with each change of it:
+	// by then all nodes should know it.
+	freshFor = time.Second
 	// heartbeatInterval is how long a peer goes without a frame at most. The
 	// ages of regions are as fine as this; a gap is noticed within it.
 	heartbeatInterval = 500 * time.Millisecond
@@ -15,10 +18,10 @@ const (
 	gapPatience = time.Second
 	// sessionPatience is how long a session may stand still before it is begun
 	// anew, exchangePatience that of an exchange, which is to be done within a
-	// second. Within a session that moves, a request is made again after half of
+	// second: time for a second try. Within a session that moves, a request is made again after half of
 	// it when later ones were answered.
 	sessionPatience  = 2 * time.Second
-	exchangePatience = 250 * time.Millisecond
+	exchangePatience = 500 * time.Millisecond
 	// sessionInterval is how often a session is begun with some peer although
 	// nothing seems to be missing.
 	sessionInterval = 10 * time.Second
@@ -48,11 +51,10 @@ const (
 	// maxFrameBytes bounds a frame: its rows, or one row that is larger, and
 	// the rest.
 	maxFrameBytes = 2 * maxRowsBytes
-	// stepRows and stepPlaces bound the rows that one call of Next or Step takes
-	// in, encodes or drops, and the places of the table it looks at: less than a
-	// tenth of a millisecond under the caller's lock.
-	stepRows   = 256
-	stepPlaces = 4096
+	// stepRows bounds the rows that one call of Next or Step takes in, encodes,
+	// compares or drops: less than a tenth of a millisecond under the caller's
+	// lock, with a million rows, too.
+	stepRows = 64
 	// maxToldRows bounds what is remembered of the rows told to one peer, and
 	// what waits to be told to a region or a peer again. Past it, sessions are.
 	maxToldRows = 1 << 16
@@ -76,13 +78,13 @@ const (
 	// maxSpans bounds the spans that one request or answer names, maxAnswerSpans
 	// those an answer gives digests of.
 	maxSpans       = 1024
-	maxAnswerSpans = 128
+	maxAnswerSpans = 64
 	// maxGroups and maxLeaves bound what one request asks for; groupsAtOnce,
 	// leavesAtOnce and marksAtOnce are what this node asks for: the answer to that
 	// is about a frame.
-	maxGroups    = 256
+	maxGroups    = 16
 	maxLeaves    = 1024
-	groupsAtOnce = 16
+	groupsAtOnce = maxGroups
 	leavesAtOnce = maxLeaves
 	marksAtOnce  = 4096
 	// maxMarks bounds the rows an answer may want: those of a request's lists.

@@ -200,6 +200,7 @@ func (m *Mesh) Leave(ctx context.Context) error {
 func (m *Mesh) flush(ctx context.Context) error {
 	check := time.NewTicker(5 * time.Millisecond)
 	defer check.Stop()
+	m.farewell()
 	m.tick()
 	for !m.flushed() {
 		select {
@@ -209,6 +210,12 @@ func (m *Mesh) flush(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (m *Mesh) farewell() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.core.Farewell()
 }
 
 func (m *Mesh) flushed() bool {

@@ -9,21 +9,9 @@ import (
 // news is rows that changed and are to be told, in frames.
 type news struct {
 	changes
-	// Those that are new here.
-	fresh map[crdt.RowID]struct{}
 	// With the current tick: rows and frames that may still be begun.
 	rowsLeft, framesLeft int
 	open                 *batch // being encoded
-}
-
-func newNews() news {
-	return news{changes: newChanges(), fresh: make(map[crdt.RowID]struct{})}
-}
-
-func (n *news) pop() {
-	id, _, _ := n.peek()
-	delete(n.fresh, id)
-	n.changes.pop()
 }
 
 // begin allows what changed so far, up to the frames of one tick: what changes
@@ -33,7 +21,6 @@ func (n *news) begin() { n.rowsLeft, n.framesLeft = n.len(), maxDeltaFrames }
 // drop forgets everything.
 func (n *news) drop() {
 	n.clear()
-	clear(n.fresh)
 	n.rowsLeft, n.open = 0, nil
 }
 
@@ -50,8 +37,7 @@ func (c *Core) encode(n *news) (whole *batch) {
 	b := n.open
 	for range stepRows {
 		id, replica, ok := n.peek()
-		_, fresh := n.fresh[id]
-		if !ok || n.rowsLeft == 0 || !c.encodeRow(b, id, replica, fresh) {
+		if !ok || n.rowsLeft == 0 || !c.encodeRow(b, id, replica) {
 			n.open = nil
 			b.seal()
 			return b
@@ -63,11 +49,11 @@ func (c *Core) encode(n *news) (whole *batch) {
 }
 
 // encodeRow adds a row to a batch and says whether there was room.
-func (c *Core) encodeRow(b *batch, id crdt.RowID, replica crdt.Replica, fresh bool) bool {
+func (c *Core) encodeRow(b *batch, id crdt.RowID, replica crdt.Replica) bool {
 	if !c.rows.Row(id, &c.row) || c.ended(c.row.Name()) {
 		return true
 	}
-	entries := c.row.Entries()
+	entries, fresh := c.row.Entries(), c.fresh.has(id)
 	own := c.encodeEntries(&c.own, b, id, entries, replica, fresh)
 	if !b.hasRoom(own) {
 		return false

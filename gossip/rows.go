@@ -106,7 +106,7 @@ func (c *Core) compareReplied(p *peer, row *inboundRow) {
 func (c *Core) note(id crdt.RowID, r crdt.Replica, fresh bool) {
 	c.news.add(id, r)
 	if fresh {
-		c.news.fresh[id] = struct{}{}
+		c.fresh.add(id)
 	}
 	c.noteSaved(id, r)
 }

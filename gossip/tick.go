@@ -7,6 +7,7 @@ import "time"
 func (c *Core) Tick(now time.Duration, nowUnix int64) {
 	c.nowUnix, c.clock = nowUnix, now
 	c.raiseStamp()
+	c.fresh.age(now)
 	if c.rows.HasEnded(nowUnix - periodGraceSeconds) {
 		c.sweepLeft = sweepPlaces
 	}
@@ -82,6 +83,10 @@ func (c *Core) sweep() bool {
 	c.counters.RowsEnded += uint64(c.rows.DropEnded(c.nowUnix-periodGraceSeconds, stepRows, c.withheld.forget))
 	return c.sweepLeft > 0
 }
+
+// Farewell says that this node is about to leave: it tells names with all news,
+// for nobody can ask it any more.
+func (c *Core) Farewell() { c.fresh.all = true }
 
 // Told says whether all news left this node, as far as it has anyone to go to.
 func (c *Core) Told(now time.Duration) bool {

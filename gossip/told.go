@@ -59,8 +59,7 @@ func (c *Core) tellAgain(missed *peer) {
 	}
 	n := c.again[missed.Region]
 	if n == nil {
-		fresh := newNews()
-		n = &fresh
+		n = &news{changes: newChanges()}
 		c.again[missed.Region] = n
 	}
 	for _, b := range t.batches {
