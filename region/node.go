@@ -147,7 +147,8 @@ func (n *Node) waitingFor(format string, args ...any) {
 }
 
 func (n *Node) quotas() *quotas.Reader {
-	return quotas.NewReader(n.mesh, n.engine.Rules, n.opts.Config.RegionNames(), time.Now)
+	return quotas.NewReader(quotas.Config{Rows: n.mesh, Rules: n.engine.Rules, Shares: n.ledger,
+		Regions: n.opts.Config.RegionNames(), States: n.regions, Now: time.Now})
 }
 
 func (n *Node) openSnapshot(context.Context) error {

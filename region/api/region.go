@@ -4,6 +4,7 @@ import (
 	"time"
 
 	weirv1 "weir/proto/weir/v1"
+	"weir/region/ledger"
 )
 
 // RegionState is how long ago a region was last heard, directly or through
@@ -21,20 +22,14 @@ type Regions interface {
 	Regions() []RegionState
 }
 
-// Ages from which a region is behind, and cut off.
-const (
-	behindAfter = 2 * time.Second
-	cutOffAfter = 10 * time.Second
-)
-
-// missing tells a region of which too little is known to count on.
-func (r RegionState) missing() bool { return !r.Here && (!r.Known || r.Age >= cutOffAfter) }
+// CutOff tells a region of which too little is known to count on.
+func (r RegionState) CutOff() bool { return !r.Here && (!r.Known || r.Age >= ledger.CutOff) }
 
 func (r RegionState) touch() weirv1.Touch {
 	switch {
-	case r.missing():
+	case r.CutOff():
 		return weirv1.Touch_TOUCH_CUT_OFF
-	case !r.Here && r.Age >= behindAfter:
+	case !r.Here && r.Age >= ledger.InTouch:
 		return weirv1.Touch_TOUCH_BEHIND
 	}
 	return weirv1.Touch_TOUCH_IN_TOUCH
@@ -56,7 +51,7 @@ func regionStates(regions []RegionState) []*weirv1.RegionState {
 func globalView(regions []RegionState) *weirv1.GlobalView {
 	view := new(weirv1.GlobalView)
 	for _, r := range regions {
-		if r.missing() {
+		if r.CutOff() {
 			view.MissingRegions = append(view.MissingRegions, r.Name)
 		}
 		if r.Known && !r.Here {

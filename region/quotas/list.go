@@ -46,7 +46,6 @@ func parseToken(token string) (int, error) {
 // candidate is a row that the filters accept, with what orders it.
 type candidate struct {
 	name  crdt.RowName
-	limit int64
 	share float64 // used/limit; 0 unless ordered by it
 }
 
@@ -83,24 +82,13 @@ func (f *first) Pop() any           { panic("nothing is taken off") }
 // time in proportion to their number.
 func (r *Reader) list(in request, set *rule.Set) *api.Page {
 	page := &api.Page{Changes: r.rows.Changes()}
-	found := first{most: in.from + in.size}
-	limits := quotaLimits(set)
-	now := r.now().Unix()
-	r.rows.Each(func(row *crdt.Row) {
-		name := row.Name()
-		if now < name.Start || now >= name.End || !in.matches(name) {
-			return
+	of := quotasOf(set)
+	found := r.walk(in, of, page)
+	slices.SortFunc(found, compare)
+	for _, c := range found[min(in.from, len(found)):] {
+		if row := r.copy(c.name.ID()); row != nil {
+			page.Quotas = append(page.Quotas, r.show(row, of[c.name.Rule]))
 		}
-		page.Total++
-		c := candidate{name: name, limit: limits[name.Rule]}
-		if in.order == weirv1.QuotaOrder_QUOTA_ORDER_USED {
-			c.share = float64(row.Value()) / float64(max(1, c.limit))
-		}
-		found.add(c)
-	})
-	slices.SortFunc(found.kept, compare)
-	for _, c := range found.kept[min(in.from, len(found.kept)):] {
-		r.rows.View(c.name.ID(), func(row *crdt.Row) { page.Quotas = append(page.Quotas, r.quota(row, c.limit)) })
 	}
 	if to := in.from + in.size; int64(to) < page.Total {
 		page.Next = strconv.Itoa(to)
@@ -108,14 +96,53 @@ func (r *Reader) list(in request, set *rule.Set) *api.Page {
 	return page
 }
 
-func quotaLimits(set *rule.Set) map[string]int64 {
-	limits := make(map[string]int64)
-	for i := range set.Rules {
-		if quota := quotaOf(&set.Rules[i]); quota != nil {
-			limits[set.Rules[i].Name] = quota.Limit
+// maxWalks bounds the walks for one page.
+const maxWalks = 3
+
+// walk finds the first rows that the page may need, and counts all that match.
+// Of a row that was reset only the newest generation counts; where a walk meets
+// one that it did not know of, it begins anew, though not for ever.
+func (r *Reader) walk(in request, of map[string]*rule.Quota, page *api.Page) []candidate {
+	now := r.now().Unix()
+	for again := 1; ; again++ {
+		found := first{most: in.from + in.size}
+		page.Total = 0
+		news := r.resets.walk(now, func(stale func(crdt.RowName) bool) {
+			r.rows.Each(func(row *crdt.Row) {
+				name := row.Name()
+				if now < name.Start || now >= name.End || stale(name) || !in.matches(name) {
+					return
+				}
+				page.Total++
+				found.add(in.candidate(row, of[name.Rule]))
+			})
+		})
+		if !news || again == maxWalks {
+			return found.kept
 		}
 	}
-	return limits
+}
+
+func (in *request) candidate(row *crdt.Row, of *rule.Quota) candidate {
+	c := candidate{name: row.Name()}
+	if in.order == weirv1.QuotaOrder_QUOTA_ORDER_USED {
+		limit := int64(1)
+		if of != nil {
+			limit = of.Limit
+		}
+		c.share = float64(row.Value()) / float64(limit)
+	}
+	return c
+}
+
+func quotasOf(set *rule.Set) map[string]*rule.Quota {
+	quotas := make(map[string]*rule.Quota)
+	for i := range set.Rules {
+		if of := quotaOf(&set.Rules[i]); of != nil {
+			quotas[set.Rules[i].Name] = of
+		}
+	}
+	return quotas
 }
 
 func (in *request) matches(name crdt.RowName) bool {

@@ -34,6 +34,7 @@ type pages struct {
 type made struct {
 	page  *api.Page
 	rules *rule.Set
+	cut   string // the regions that were cut off
 	at    time.Time
 	took  time.Duration
 }
@@ -76,20 +77,20 @@ func (r *Reader) makePage(ctx context.Context, req request) (*api.Page, error) {
 	if m, ok := r.kept(req); ok && m.page.Changes >= asked {
 		return m.page, nil
 	}
-	m := made{rules: r.rules(), at: r.now()}
+	m := made{rules: r.rules(), cut: r.cutOff(), at: r.now()}
 	m.page = r.list(req, m.rules)
 	m.took = r.now().Sub(m.at)
 	r.pages.keep(req, m)
 	return m.page, nil
 }
 
-// kept returns the page made last, unless other rules are in force or another
-// minute began, and with it maybe another period.
+// kept returns the page made last, unless other rules are in force, other regions
+// are cut off, or another minute began, and with it maybe another period.
 func (r *Reader) kept(req request) (made, bool) {
 	r.pages.mu.Lock()
 	defer r.pages.mu.Unlock()
 	m, ok := r.pages.last[req]
-	return m, ok && m.rules == r.rules() && m.at.Unix()/60 == r.now().Unix()/60
+	return m, ok && m.rules == r.rules() && m.cut == r.cutOff() && m.at.Unix()/60 == r.now().Unix()/60
 }
 
 func (p *pages) keep(req request, m made) {

@@ -1,4 +1,5 @@
-// Package quotas shows the node's quota rows as the API speaks of them.
+// Package quotas shows the node's quota rows as the API speaks of them: what each
+// region took, what it may still take, and by how much that can be too much.
 package quotas
 
 import (
@@ -7,6 +8,7 @@ import (
 	"weir/crdt"
 	"weir/limiter/rule"
 	weirv1 "weir/proto/weir/v1"
+	"weir/region/api"
 )
 
 // Rows is where the rows are; *gossip.Mesh has them.
@@ -16,23 +18,47 @@ type Rows interface {
 	View(id crdt.RowID, f func(*crdt.Row)) bool
 	// Each calls f with every row in turn, as View does.
 	Each(f func(*crdt.Row))
+	// Generation is the newest generation known of the row that has this ID in
+	// generation 0.
+	Generation(first crdt.RowID) uint32
 	// Changes grows whenever a row changed.
 	Changes() uint64
+}
+
+// Shares says how rights are shared out; *ledger.Ledger does.
+type Shares interface {
+	// Share is what a region may use of total units in a period that begins at a
+	// Unix second, without gifts.
+	Share(region string, start, total int64) int64
+}
+
+// Config is what a reader is made from. All fields are needed.
+type Config struct {
+	Rows   Rows
+	Rules  func() *rule.Set // those in force
+	Shares Shares
+	// Regions are those that quotas list, in this order; States say how they
+	// stand, in the same.
+	Regions []string
+	States  api.Regions
+	Now     func() time.Time
 }
 
 // Reader implements api.Quotas.
 type Reader struct {
 	rows    Rows
 	rules   func() *rule.Set
+	shares  Shares
 	regions []string
+	states  api.Regions
 	now     func() time.Time
 	pages   pages
+	resets  resets
 }
 
-// NewReader returns a reader of the rows under the rules in force. Quotas list
-// the regions in the order given.
-func NewReader(rows Rows, rules func() *rule.Set, regions []string, now func() time.Time) *Reader {
-	return &Reader{rows: rows, rules: rules, regions: regions, now: now, pages: newPages()}
+// NewReader returns a reader. It owns nothing it is given.
+func NewReader(c Config) *Reader {
+	return &Reader{rows: c.Rows, rules: c.Rules, shares: c.Shares, regions: c.Regions, states: c.States, now: c.Now, pages: newPages()}
 }
 
 // Changes implements api.Quotas.
@@ -40,20 +66,35 @@ func (r *Reader) Changes() uint64 { return r.rows.Changes() }
 
 // Get implements api.Quotas.
 func (r *Reader) Get(name, key string) (*weirv1.Quota, bool) {
-	quota := quotaOf(r.rules().Rule(name))
-	if quota == nil {
+	of := quotaOf(r.rules().Rule(name))
+	if of == nil {
 		return nil, false
 	}
-	start, end := quota.Period(r.now())
-	row := crdt.RowName{Rule: name, Key: key, Start: start, End: end}
-	out := r.quota(crdt.NewRow(row), quota.Limit)
+	row := crdt.RowName{Rule: name, Key: key}
+	row.Start, row.End = of.Period(r.now())
+	shown := crdt.NewRow(row)
 	// A long key may be given as it is counted and listed, or whole.
 	for _, row.Key = range []string{key, rule.ShortKey(key)} {
-		if r.rows.View(row.ID(), func(known *crdt.Row) { out = r.quota(known, quota.Limit) }) {
+		row.Generation = 0
+		row.Generation = r.rows.Generation(row.ID())
+		if known := r.copy(row.ID()); known != nil {
+			shown = known
 			break
 		}
 	}
-	return out, true
+	return r.show(shown, of), true
+}
+
+// copy returns a row of its own, nil if it is not known: what is made of it is
+// made without the lock that every check takes.
+func (r *Reader) copy(id crdt.RowID) (out *crdt.Row) {
+	r.rows.View(id, func(row *crdt.Row) {
+		out = crdt.NewRow(row.Name())
+		for _, e := range row.Entries() {
+			out.Merge(e)
+		}
+	})
+	return out
 }
 
 // quotaOf returns the rule's quota, nil when it has none or is nil.
@@ -67,19 +108,4 @@ func quotaOf(of *rule.Rule) *rule.Quota {
 		}
 	}
 	return nil
-}
-
-func (r *Reader) quota(row *crdt.Row, limit int64) *weirv1.Quota {
-	name := row.Name()
-	used := row.Value()
-	out := &weirv1.Quota{
-		Rule: name.Rule, Key: name.Key, Limit: limit, Used: used, Remaining: max(0, limit-used),
-		PeriodStartUnixSeconds: name.Start, PeriodEndUnixSeconds: name.End,
-		ByRegion: make([]*weirv1.RegionUse, len(r.regions)),
-	}
-	for i, region := range r.regions {
-		taken, returned := row.Region(region)
-		out.ByRegion[i] = &weirv1.RegionUse{Region: region, Taken: taken, GivenBack: returned}
-	}
-	return out
 }

@@ -18,6 +18,8 @@ import (
 	"weir/crdt"
 	"weir/limiter/rule"
 	weirv1 "weir/proto/weir/v1"
+	"weir/region/api"
+	"weir/region/ledger"
 )
 
 const day = 86_400
@@ -30,6 +32,7 @@ type table struct {
 	walks   atomic.Int64
 	nowNs   atomic.Int64
 	walk    time.Duration // how long a walk takes by the clock
+	cut     atomic.Bool   // us is cut off
 	onWalk  func()
 }
 
@@ -52,6 +55,34 @@ func (s *table) Each(f func(*crdt.Row)) {
 	}
 }
 
+func (s *table) Generation(first crdt.RowID) (newest uint32) {
+	for _, row := range s.rows {
+		name := row.Name()
+		generation := name.Generation
+		if name.Generation = 0; name.ID() == first {
+			newest = max(newest, generation)
+		}
+	}
+	return newest
+}
+
+// Share implements Shares: halves, the odd unit goes to eu.
+func (s *table) Share(region string, _, total int64) int64 {
+	if region == "eu" {
+		return total - total/2
+	}
+	return total / 2
+}
+
+// Regions implements api.Regions.
+func (s *table) Regions() []api.RegionState {
+	us := api.RegionState{Name: "us", Known: true}
+	if s.cut.Load() {
+		us.Age = ledger.CutOff
+	}
+	return []api.RegionState{{Name: "eu", Here: true}, us}
+}
+
 func (s *table) Changes() uint64 { return s.changes.Load() }
 
 func (s *table) now() time.Time { return time.Unix(0, s.nowNs.Load()) }
@@ -59,6 +90,10 @@ func (s *table) now() time.Time { return time.Unix(0, s.nowNs.Load()) }
 func (s *table) add(ruleName, key string, start, taken int64) {
 	row := crdt.NewRow(crdt.RowName{Rule: ruleName, Key: key, Start: start, End: start + day})
 	row.Merge(crdt.Entry{Replica: crdt.Replica{Region: "eu", Nonce: 1}, Version: 1, Taken: taken})
+	s.keep(row)
+}
+
+func (s *table) keep(row *crdt.Row) {
 	s.rows = append(s.rows, row)
 	s.byID[row.Name().ID()] = row
 }
@@ -77,11 +112,12 @@ rules:
   - {name: daily, count_by: [api_key], limit: 5/s, quota: 1000/day}
   - {name: small, count_by: [user], quota: 10/day}
   - {name: burst, count_by: [user], limit: 5/s}
+  - {name: free, count_by: [user], quota: 100/day, overshoot: unbounded, timezone: America/Los_Angeles}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewReader(s, func() *rule.Set { return set }, []string{"eu", "us"}, s.now)
+	return NewReader(Config{Rows: s, Rules: func() *rule.Set { return set }, Shares: s, Regions: []string{"eu", "us"}, States: s, Now: s.now})
 }
 
 func TestGet(t *testing.T) {
