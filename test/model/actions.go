@@ -53,18 +53,18 @@ func (c *Config) successors(s *State, try func(action)) {
 	for r := range c.Regions {
 		c.storeActions(s, uint8(r), try)
 		for n := range c.nodes(r) {
-			at := action{Region: uint8(r), Node: uint8(n)}
+			a := action{Region: uint8(r), Node: uint8(n)}
 			if s.Regions[r].Nodes[n].Up == 0 {
-				at.Kind = actRestart
-				try(at)
+				a.Kind = actRestart
+				try(a)
 				continue
 			}
-			c.callActions(s, at, try)
-			c.leaseActions(s, at, try)
-			c.reignActions(s, at, try)
-			c.knowledgeActions(s, at, try)
-			c.gossipActions(s, at, try)
-			c.splitActions(s, at, try)
+			c.callActions(s, a, try)
+			c.leaseActions(s, a, try)
+			c.reignActions(s, a, try)
+			c.knowledgeActions(s, a, try)
+			c.gossipActions(s, a, try)
+			c.splitActions(s, a, try)
 		}
 	}
 	c.worldActions(s, try)
@@ -80,178 +80,131 @@ func (g *region) ruled(reign uint8) *store {
 	return nil
 }
 
-func (c *Config) callActions(s *State, at action, try func(action)) {
-	g := &s.Regions[at.Region]
-	nd := &g.Nodes[at.Node]
-	cl := &nd.Call
-	with := func(k kind, abc ...uint8) {
-		a := at
-		a.Kind = k
-		for i, v := range abc {
-			*[]*uint8{&a.A, &a.B, &a.C}[i] = v
+// at returns try for actions of one node, with A, B and C given as far as needed.
+func at(a action, try func(action)) func(k kind, abc ...uint8) {
+	return func(k kind, abc ...uint8) {
+		a.Kind, a.A, a.B, a.C = k, 0, 0, 0
+		for i, to := range [...]*uint8{&a.A, &a.B, &a.C} {
+			if i < len(abc) {
+				*to = abc[i]
+			}
 		}
 		try(a)
 	}
-	switch {
-	case cl.Kind == callNone:
-		if nd.Reign == 0 || g.ruled(nd.Reign-1) == nil || c.NextSplit != nil && s.Begun&(1<<at.Region) == 0 {
-			return
-		}
-		if s.Left.Decides > 0 {
-			with(actIssue, callDecide, 1)
-		}
-		if s.Left.Leases > 0 && nd.Lease.Stage == leaseNone {
-			with(actIssue, callLease, 2)
-		}
-		if s.Left.Gives > 0 {
-			for to := range c.Regions {
-				if to == int(at.Region) {
-					continue
-				}
-				given := nd.Memory[at.Region][nd.Reign-1].Given[to]
-				with(actIssue, callGive, given+1, uint8(to))
-				with(actIssue, callGive, given+2, uint8(to))
-			}
-		}
-	case cl.Stage == callSent && cl.Cancelled == 0:
+}
+
+func (c *Config) callActions(s *State, a action, try func(action)) {
+	g := &s.Regions[a.Region]
+	nd := &g.Nodes[a.Node]
+	cl := &nd.Call
+	with := at(a, try)
+	switch cl.Stage {
+	case 0:
+		c.newCalls(s, a, with)
+	case callSent:
 		with(actApply)
-	case cl.Stage == callApplied && (cl.Lost == 0 || c.Mutant == LateReplyBelieved):
-		with(actReply)
-	}
-	if cl.Kind != callNone && cl.Lost == 0 && s.Left.Losses > 0 {
-		with(actLose)
+	case callApplied:
+		if cl.Lost == 0 || c.Mutant == LateReplyBelieved {
+			with(actReply)
+		}
 	}
 	if s.Left.Opens > 0 && (nd.Alone != 0 || int(g.Reigns) < c.Reigns) {
 		with(actAlone)
 	}
+	if cl.Kind != callNone && cl.Lost == 0 && s.Left.Losses > 0 {
+		with(actLose)
+	}
 	if cl.Lost == 1 {
-		with(actAbandon)
-		if cl.Kind != callGive && cl.Cancelled == 0 && g.ruled(cl.Reign) != nil && nd.Reign == cl.Reign+1 {
-			with(actSettle, 0)
-			with(actSettle, 1)
-		}
+		c.unresolvedActions(g, nd, with)
 	}
 }
 
-func (c *Config) leaseActions(s *State, at action, try func(action)) {
-	g := &s.Regions[at.Region]
-	nd := &g.Nodes[at.Node]
-	le := &nd.Lease
-	with := func(k kind, a, b uint8) { at.Kind, at.A, at.B = k, a, b; try(at) }
-	switch le.Stage {
-	case leaseHeld:
-		with(actSpend, 0, 0)
-		with(actReturn, 0, 0)
-	case leaseReturning:
-		with(actForget, 0, 0)
-		if c.returnsTo(g, nd) != nil {
-			with(actReturned, 0, 0)
-			with(actReturned, 1, 0)
-		}
-	}
-	if s.Left.Refunds == 0 || nd.Reign == 0 || g.ruled(nd.Reign-1) == nil {
-		return
-	}
-	for k := range g.Ghost.Fresh {
-		fresh, used := g.Ghost.Fresh[k] > 0, g.Ghost.Used[k] > 0
-		if fresh && (k == int(nd.Reign-1) || c.Mutant == ReceiptInOtherReign) ||
-			used && k != int(nd.Reign-1) && c.Mutant == ReceiptInOtherReign {
-			with(actRefund, uint8(k), 0)
-			with(actRefund, uint8(k), 1)
-		}
+// unresolvedActions are how a call ends whose reply is lost.
+func (c *Config) unresolvedActions(g *region, nd *node, with func(kind, ...uint8)) {
+	cl := &nd.Call
+	with(actAbandon)
+	if cl.Kind != callGive && cl.Cancelled == 0 && c.settlesWith(g, nd) != nil {
+		with(actSettle, 0)
+		with(actSettle, 1)
 	}
 }
 
-// returnsTo is the store that would take the return of the node's lease.
-func (c *Config) returnsTo(g *region, nd *node) *store {
-	if c.Mutant == LeaseInNextReign && nd.Reign != 0 {
-		return g.ruled(nd.Reign - 1)
-	}
-	if nd.Reign != nd.Lease.Reign+1 {
+// settlesWith is the store that would cancel the node's call.
+func (c *Config) settlesWith(g *region, nd *node) *store {
+	if nd.Reign == 0 || nd.Reign != nd.Call.Reign+1 && c.Mutant != CancelInNextReign {
 		return nil
 	}
-	return g.ruled(nd.Lease.Reign)
+	return g.ruled(nd.Reign - 1)
 }
 
-func (c *Config) reignActions(s *State, at action, try func(action)) {
-	g := &s.Regions[at.Region]
-	nd := &g.Nodes[at.Node]
-	st := &g.Stores[0]
-	with := func(k kind, a uint8) { at.Kind, at.A = k, a; try(at) }
-	exchange := func() {
-		with(actExchange, 0)
-		if s.Left.Silent > 0 && c.mayFault(int(at.Region)) && c.nodes(int(at.Region)) > 1 && g.Nodes[1-at.Node].Up == 1 {
-			with(actExchange, 1)
-		}
+func (c *Config) newCalls(s *State, a action, with func(kind, ...uint8)) {
+	g := &s.Regions[a.Region]
+	nd := &g.Nodes[a.Node]
+	begun := c.NextSplit == nil || s.Begun&(1<<a.Region) != 0
+	if nd.Reign == 0 || g.ruled(nd.Reign-1) == nil || !begun {
+		return
 	}
-	ruling := st.Marker == markNonce && st.Valid == 1
-	switch {
-	case c.Mutant == ClaimSkipped && !ruling:
-		if nd.Phase == phaseNone {
-			exchange()
-		}
-	case !ruling && nd.Phase == phaseNone && int(g.Reigns) < c.Reigns:
-		with(actClaim, 0)
-	case nd.Phase == phaseClaimed:
-		exchange()
+	if s.Left.Decides > 0 {
+		with(actIssue, callDecide, 1)
 	}
-	claimed := st.Marker == markClaim && st.Valid == 1 || c.Mutant == ClaimSkipped
-	if nd.Phase == phaseExchanged && !ruling && claimed && int(g.Reigns) < c.Reigns {
-		with(actOpen, 0)
+	if s.Left.Leases > 0 && nd.Lease.Stage == leaseNone {
+		with(actIssue, callLease, 2)
 	}
-	for i := range g.Stores {
-		o := &g.Stores[i]
-		if o.rules(o.Reign) && nd.Reign != o.Reign+1 && nd.Phase != phaseClaimed {
-			if c.Mutant == AdoptedUnexchanged {
-				with(actAdopt, uint8(i))
-				continue
-			}
-			at.B = uint8(i)
-			exchange()
-			at.B = 0
+	for to := range c.Regions {
+		if s.Left.Gives == 0 || to == int(a.Region) {
+			continue
 		}
+		given := nd.Memory[a.Region][nd.Reign-1].Given[to]
+		with(actIssue, callGive, given+1, uint8(to))
+		with(actIssue, callGive, given+2, uint8(to))
 	}
 }
 
-func (c *Config) knowledgeActions(s *State, at action, try func(action)) {
-	g := &s.Regions[at.Region]
-	nd := &g.Nodes[at.Node]
-	with := func(k kind, a, b, half uint8) { at.Kind, at.A, at.B, at.C = k, a, b, half; try(at) }
-	own := &nd.Memory[at.Region]
+// knowledgeActions are what a node hears of its own region, and its disk.
+func (c *Config) knowledgeActions(s *State, a action, try func(action)) {
+	g := &s.Regions[a.Region]
+	nd := &g.Nodes[a.Node]
+	with := at(a, try)
+	own := &nd.Memory[a.Region]
 	for k := range c.Reigns {
-		for o := range c.nodes(int(at.Region)) {
-			from := g.Nodes[o].Memory[at.Region][k]
-			if o == int(at.Node) || !c.tellable(s, int(at.Region), &g.Nodes[o], k, from) {
-				continue
-			}
-			if c.Mutant == SeparateDeltas {
-				if from.Version > own[k].Version {
-					with(actNews, uint8(k), uint8(o), 1)
-				}
-				if from.BackVersion > own[k].BackVersion {
-					with(actNews, uint8(k), uint8(o), 2)
-				}
-			} else if from.Version > own[k].Version {
-				with(actNews, uint8(k), uint8(o), 0)
+		for o := range c.nodes(int(a.Region)) {
+			from := g.Nodes[o].Memory[a.Region][k]
+			if o != int(a.Node) && c.tellable(s, int(a.Region), &g.Nodes[o], k, from) {
+				c.news(from, own[k], func(half uint8) { with(actNews, uint8(k), uint8(o), half) })
 			}
 		}
 		if !c.Gossip && g.Ghost.Outside[k].Version > own[k].Version {
-			with(actHear, uint8(k), 0, 0)
+			with(actHear, uint8(k))
 		}
 	}
-	if s.Left.Reads > 0 && nd.Reign != 0 {
-		if st := g.ruled(nd.Reign - 1); st != nil {
-			with(actRead, 0, 0, 0)
-		}
+	if s.Left.Reads > 0 && nd.Reign != 0 && g.ruled(nd.Reign-1) != nil {
+		with(actRead)
 	}
-	if c.mayCrash(s, int(at.Region)) {
+	if c.mayCrash(s, int(a.Region)) {
 		if nd.Disk != *own {
-			with(actSync, 0, 0, 0)
+			with(actSync)
 		}
-		with(actCrash, 0, 0, 0)
+		with(actCrash, 0)
 		if s.Left.Disks > 0 {
-			with(actCrash, 1, 0, 0)
+			with(actCrash, 1)
 		}
+	}
+}
+
+// news offers what of an entry is new: all of it, or for the law-breaker its
+// halves.
+func (c *Config) news(from, mine entry, offer func(half uint8)) {
+	if c.Mutant != SeparateDeltas {
+		if from.Version > mine.Version {
+			offer(0)
+		}
+		return
+	}
+	if from.Version > mine.Version {
+		offer(1)
+	}
+	if from.BackVersion > mine.BackVersion {
+		offer(2)
 	}
 }
 

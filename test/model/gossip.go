@@ -7,54 +7,56 @@ import (
 
 // gossipActions are what nodes tell each other beyond their region, entry by
 // entry; with Config.Gossip.
-func (c *Config) gossipActions(s *State, at action, try func(action)) {
+func (c *Config) gossipActions(s *State, a action, try func(action)) {
 	if !c.Gossip {
 		return
 	}
-	nd := &s.Regions[at.Region].Nodes[at.Node]
+	nd := &s.Regions[a.Region].Nodes[a.Node]
+	with := at(a, try)
 	for q := range c.Regions {
 		for k := range c.Reigns {
-			mine := nd.Memory[q][k]
-			c.directFrom(s, at, q, k, mine.Version, try)
-			if mine.Version == 0 || s.Left.Gossip == 0 {
-				continue
-			}
-			if slot := s.freeSlot(c, q, k, mine.Version); slot >= 0 {
-				at.Kind, at.A, at.B, at.C = actSend, uint8(q), uint8(k), 1
-				if q == int(at.Region) && !c.durable(s, q, nd, k, mine) {
-					at.C = 0
-				}
-				if at.C == 1 || c.nodes(q) > 1 && c.tellable(s, q, nd, k, mine) {
-					try(at)
-				}
-			}
+			c.directFrom(s, a, q, k, with)
+			c.sends(s, a, q, k, with)
 		}
 	}
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		if m.Set == 1 && (m.Outside == 1 || m.Region == at.Region) && m.Entry.Version > nd.Memory[m.Region][m.Reign].Version {
-			at.Kind, at.A, at.B, at.C = actDeliver, uint8(i), 0, 0
-			try(at)
+		if m.Set == 1 && (m.Outside == 1 || m.Region == a.Region) && m.Entry.Version > nd.Memory[m.Region][m.Reign].Version {
+			with(actDeliver, uint8(i))
 		}
 	}
 }
 
-// directFrom offers each version of a replica that some other node may tell at
-// now has, once. Nodes of one region tell each other by actNews.
-func (c *Config) directFrom(s *State, at action, q, k int, version uint8, try func(action)) {
+// sends are an entry setting out.
+func (c *Config) sends(s *State, a action, q, k int, with func(kind, ...uint8)) {
+	nd := &s.Regions[a.Region].Nodes[a.Node]
+	mine := nd.Memory[q][k]
+	if mine.Version == 0 || s.Left.Gossip == 0 || s.freeSlot(c, q, k, mine.Version) < 0 {
+		return
+	}
+	switch {
+	case q != int(a.Region) || c.durable(s, q, nd, k, mine):
+		with(actSend, uint8(q), uint8(k), 1)
+	case c.nodes(q) > 1 && c.tellable(s, q, nd, k, mine):
+		with(actSend, uint8(q), uint8(k), 0)
+	}
+}
+
+// directFrom offers each version of a replica that some other node may tell this
+// one now, once. Nodes tell each other of their own region by actNews.
+func (c *Config) directFrom(s *State, a action, q, k int, with func(kind, ...uint8)) {
+	known := s.Regions[a.Region].Nodes[a.Node].Memory[q][k].Version
 	var offered [maxRegions * maxNodes]uint8
 	for o := range c.Regions * c.Nodes {
-		from, n := o/c.Nodes, o%c.Nodes
-		nd := &s.Regions[from].Nodes[n]
+		from := o / c.Nodes
+		nd := &s.Regions[from].Nodes[o%c.Nodes]
 		e := nd.Memory[q][k]
-		if nd.Up == 0 || e.Version <= version || from == int(at.Region) && q == from ||
-			from == int(at.Region) && n == int(at.Node) || from == q && !c.durable(s, q, nd, k, e) ||
-			slices.Contains(offered[:o], e.Version) {
+		if nd.Up == 0 || e.Version <= known || from == int(a.Region) && q == from ||
+			from == q && !c.durable(s, q, nd, k, e) || slices.Contains(offered[:o], e.Version) {
 			continue
 		}
 		offered[o] = e.Version
-		at.Kind, at.A, at.B, at.C = actDirect, uint8(q), uint8(k), uint8(o)
-		try(at)
+		with(actDirect, uint8(q), uint8(k), uint8(o))
 	}
 }
 

@@ -1,3 +1,7 @@
+//go:build !race
+
+// One goroutine walks millions of states: the race detector would find nothing, slowly.
+
 package model
 
 import (

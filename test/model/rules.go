@@ -13,6 +13,7 @@ const (
 	AdoptedUnexchanged    Mutant = "reign-adopted-without-exchange"
 	LateReplyBelieved     Mutant = "late-reply-believed"
 	LeaseInNextReign      Mutant = "lease-returned-in-next-reign"
+	CancelInNextReign     Mutant = "call-cancelled-in-next-reign"
 	LocalSplit            Mutant = "split-from-local-configuration"
 	GiftBeforeDurable     Mutant = "gift-sent-before-durable"
 	GiftToldBeforeDurable Mutant = "gift-told-within-region-before-durable"
@@ -55,6 +56,9 @@ type Config struct {
 	Spared uint8
 	// Lone is a bit for each region that has only one node.
 	Lone uint8
+	// Forsake is a law that the design does not ask for: who starts or answers
+	// the exchange of an opening never calls under an earlier reign again.
+	Forsake bool
 	// Strict grants nothing to faults: it shows what each costs.
 	Strict bool
 	// Period lets the period end, and rows be dropped.

@@ -143,6 +143,7 @@ type node struct {
 	Up     uint8
 	Reign  uint8 // 1 + the reign it is caught up with, 0 for none
 	Phase  uint8
+	Left   uint8 // a bit for each reign it has forsaken; with Config.Forsake
 	Alone  uint8 // 1 + the replica of its own that this process counts in, 0 for none
 	Call   call
 	Lease  lease

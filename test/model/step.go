@@ -153,11 +153,11 @@ func (c *Config) alone(s *State, g *region, nd *node, r int) {
 func (c *Config) cancel(g *region, nd *node, a action) {
 	cl := &nd.Call
 	if cl.Stage == callApplied {
-		st := g.ruled(cl.Reign)
+		st := c.settlesWith(g, nd)
 		e := c.write(st, func(e *entry) { e.Back += cl.Units })
 		c.note(g, st)
 		if a.A == 0 {
-			nd.Memory[a.Region][cl.Reign].merge(e)
+			nd.Memory[a.Region][st.Reign].merge(e)
 		}
 	}
 	if c.Mutant == LateReplyBelieved && cl.Stage == callApplied {
@@ -167,133 +167,6 @@ func (c *Config) cancel(g *region, nd *node, a action) {
 	// A call that comes after its cancellation does nothing, and a cancellation
 	// that is repeated does nothing.
 	*cl = call{}
-}
-
-func (c *Config) stepLease(s *State, g *region, nd *node, a action) {
-	le := &nd.Lease
-	switch a.Kind {
-	case actSpend:
-		le.Units--
-		g.Ghost.Allowed++
-		g.Ghost.Fresh[le.Reign]++
-		if le.Units == 0 {
-			*le = lease{}
-		}
-	case actReturn:
-		le.Stage = leaseReturning
-	case actReturned:
-		c.returned(g, nd, a)
-	case actForget:
-		*le = lease{}
-	case actRefund:
-		s.Left.Refunds--
-		st := g.ruled(nd.Reign - 1)
-		if g.Ghost.Fresh[a.A] > 0 {
-			g.Ghost.Fresh[a.A]--
-			g.Ghost.Allowed--
-			if c.Mutant == ReceiptInOtherReign {
-				g.Ghost.Used[a.A]++
-			}
-		} else {
-			g.Ghost.Used[a.A]--
-		}
-		e := c.write(st, func(e *entry) { e.Back++ })
-		c.note(g, st)
-		if a.B == 0 {
-			nd.Memory[a.Region][st.Reign].merge(e)
-		}
-	}
-}
-
-func (c *Config) returned(g *region, nd *node, a action) {
-	le := &nd.Lease
-	st := c.returnsTo(g, nd)
-	seen := &le.Applied
-	if st.Reign != le.Reign {
-		seen = &le.AppliedNext
-	}
-	if *seen == 0 {
-		*seen = 1
-		c.write(st, func(e *entry) { e.Back += le.Units })
-		c.note(g, st)
-	}
-	if a.A == 0 {
-		nd.Memory[a.Region][st.Reign].merge(st.Row[st.Reign])
-		*le = lease{}
-	}
-}
-
-func (c *Config) stepReign(s *State, g *region, nd *node, a action) {
-	st := &g.Stores[0]
-	switch a.Kind {
-	case actClaim:
-		st.Marker, st.Valid = markClaim, 1
-		g.unclaim(c)
-		nd.Phase = phaseClaimed
-	case actExchange:
-		c.exchange(s, g, nd, a)
-		if ruling := &g.Stores[a.B]; ruling.rules(ruling.Reign) && nd.Phase != phaseClaimed {
-			nd.Reign = ruling.Reign + 1
-		} else {
-			nd.Phase = phaseExchanged
-		}
-	case actAdopt:
-		nd.Reign = g.Stores[a.A].Reign + 1
-	case actOpen:
-		c.open(g, nd, int(a.Region))
-	}
-}
-
-// exchange is n exchanging with its region's live nodes. Both sides take
-// outstanding replies as lost; those of a peer that does not answer in a second
-// are past their deadline.
-func (c *Config) exchange(s *State, g *region, nd *node, a action) {
-	r := int(a.Region)
-	for n := range c.nodes(r) {
-		peer := &g.Nodes[n]
-		if peer.Call.Kind != callNone {
-			peer.Call.Lost = 1
-			c.unresolved(&peer.Call)
-		}
-		if peer == nd {
-			continue
-		}
-		if peer.Up == 1 && a.A == 0 {
-			nd.Memory[r].merge(&peer.Memory[r])
-			if c.Mutant == AckByOneNode {
-				nd.Pledge = max(nd.Pledge, peer.Pledge)
-			}
-			continue
-		}
-		if peer.Up == 1 {
-			s.Left.Silent--
-		}
-		g.Ghost.Gone.merge(&peer.Memory[r])
-		g.Ghost.Gone.merge(&peer.Disk)
-	}
-}
-
-func (c *Config) open(g *region, nd *node, r int) {
-	st := &g.Stores[0]
-	reign := g.Reigns
-	if c.Mutant == ReplicaInTwoReigns && reign > 0 {
-		reign--
-	} else {
-		g.Reigns++
-	}
-	st.Marker, st.Valid, st.Reign = markNonce, 1, reign
-	g.unclaim(c)
-	nd.Phase = phaseNone
-	nd.Reign = reign + 1
-	// What the opener knows now is forgotten no longer.
-	for k := range g.Ghost.Gone {
-		if known := nd.Memory[r][k].Version; known >= g.Ghost.Gone[k].Version {
-			g.Ghost.Gone[k] = entry{}
-		}
-		if known := nd.Memory[r][k].Version; known >= g.Ghost.Lost[k].Version {
-			g.Ghost.Lost[k] = entry{}
-		}
-	}
 }
 
 func (c *Config) stepNode(s *State, g *region, nd *node, a action) {
@@ -364,16 +237,6 @@ func (c *Config) stepStore(s *State, g *region, a action) {
 	}
 }
 
-// unclaim fails every opening that is under way.
-func (g *region) unclaim(c *Config) {
-	if c.Mutant == ClaimSkipped || c.Mutant == ClaimNotUnique {
-		return
-	}
-	for n := range g.Nodes {
-		g.Nodes[n].Phase = phaseNone
-	}
-}
-
 // settle publishes what may leave its region and drops what can matter no more,
 // so that states that differ in nothing else are one.
 func (c *Config) settle(s *State) {
@@ -386,7 +249,7 @@ func (c *Config) settle(s *State) {
 				nd.Disk = entries{}
 			}
 			cl := &nd.Call
-			if cl.Kind == callNone || c.Mutant == LateReplyBelieved || c.Mutant == ReplicaInTwoReigns || g.ruled(cl.Reign) != nil {
+			if cl.Kind == callNone || c.outlives() || g.ruled(cl.Reign) != nil {
 				continue
 			}
 			// Its reign is over: it will neither be applied nor cancelled.
@@ -400,49 +263,7 @@ func (c *Config) settle(s *State) {
 	}
 }
 
-// publish lets what the node knows of its region out of it, unless it holds gifts
-// that the node has not fsynced.
-func (c *Config) publish(s *State, r int, nd *node) {
-	if nd.Up == 0 || c.Gossip {
-		return
-	}
-	g := &s.Regions[r]
-	for k := range nd.Memory[r] {
-		e := nd.Memory[r][k]
-		if e.Version <= g.Ghost.Outside[k].Version || !c.durable(s, r, nd, k, e) {
-			continue
-		}
-		c.leave(s, r, k, e)
-	}
-}
-
-func (c *Config) durable(s *State, r int, nd *node, k int, e entry) bool {
-	if !c.mayCrash(s, r) || c.Mutant == GiftBeforeDurable {
-		return true
-	}
-	for to, given := range e.Given {
-		if given > nd.Disk[k].Given[to] {
-			return false
-		}
-	}
-	return true
-}
-
-// tellable says whether a node may tell a region-mate, outside of an exchange. A
-// gift that a crash would forget must not come back in a late message, when the
-// region has opened a reign without it.
-func (c *Config) tellable(s *State, r int, nd *node, k int, e entry) bool {
-	return c.Mutant == GiftToldBeforeDurable || c.durable(s, r, nd, k, e)
-}
-
-// leave is an entry leaving its region. What a region with two masters receives
-// from it both of them may spend.
-func (c *Config) leave(s *State, r, k int, e entry) {
-	old := s.Regions[r].Ghost.Outside[k]
-	s.Regions[r].Ghost.Outside[k].merge(e)
-	for to := range c.Regions {
-		if e.Given[to] > old.Given[to] && s.Regions[to].Stores[1].Mode == copyServing {
-			s.Regions[to].Ghost.Forked += e.Given[to] - old.Given[to]
-		}
-	}
+// outlives says whether a law-breaker's calls mean something after their reign.
+func (c *Config) outlives() bool {
+	return c.Mutant == LateReplyBelieved || c.Mutant == ReplicaInTwoReigns || c.Mutant == CancelInNextReign
 }
