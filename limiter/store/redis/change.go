@@ -1,40 +1,21 @@
 package redis
 
 import (
-	"context"
-
 	"weir/limiter/quota"
 	"weir/limiter/store"
 )
 
-// Apply implements store.Store.
-func (s *Store) Apply(ctx context.Context, changes []*store.Change) {
-	var few [16]*request
-	asking := few[:0]
-	for _, c := range changes {
-		if err := c.Check(); err != nil {
-			c.Fail(err)
-			continue
-		}
-		c.Err, c.Moved = nil, 0
-		asking = append(asking, newChange(c))
-	}
-	s.askAll(ctx, asking)
-}
+// change is a store.Change as a question; see change.lua.
+type change store.Change
 
-// newChange asks for a change.
-func newChange(c *store.Change) *request {
-	r := requests.Get().(*request) //nolint:forcetypeassert // the pool holds nothing else
-	r.change, r.rows = c, append(r.rows, &c.QuotaRow)
-	return r
-}
+func (c *change) rows(to []*store.QuotaRow) []*store.QuotaRow { return append(to, &c.QuotaRow) }
+func (c *change) answer(status store.Status, nowUs int64)     { c.Status, c.NowUs = status, nowUs }
+func (c *change) fail(err error)                              { c.Status, c.Err = store.Failed, err }
 
-// encodeChange writes the arguments; see change.lua.
-func (r *request) encodeChange(c *store.Change) {
-	r.script(changeScript)
-	r.number(4)
-	r.name(rowKey(c.Tag, &c.ID))
-	r.args = append(r.args, &markerKeys[c.Tag])
+func (c *change) encode(r *request) {
+	r.reserve(4, 2)
+	r.script(changeScript, 4)
+	r.rowKeys()
 	r.name(idKey(c.Tag, 'l', &c.ID))
 	r.name(idKey(c.Tag, 'f', &c.ID))
 	r.number(int64(c.Kind))
@@ -50,7 +31,7 @@ func (r *request) encodeChange(c *store.Change) {
 	r.row(0)
 }
 
-func (r *request) decodeChange(c *store.Change, reply []int64) (rest []int64, err error) {
+func (c *change) decode(r *request, reply []int64) (rest []int64, err error) {
 	if len(reply) == 0 {
 		return nil, errShort
 	}

@@ -10,8 +10,8 @@ import (
 	"weir/limiter/store/storetest"
 )
 
-// change makes one change of a quota and wants so many units moved.
-func change(t *testing.T, s *Store, q store.QuotaTake, c store.Change, moved int64) {
+// applyOne makes one change of a quota and wants so many units moved.
+func applyOne(t *testing.T, s *Store, q store.QuotaTake, c store.Change, moved int64) {
 	t.Helper()
 	c.QuotaRow = q.QuotaRow
 	storetest.Apply(t, s, &c, store.Allowed)
@@ -30,7 +30,7 @@ func TestALeaseNotReturnedIsSpent(t *testing.T) {
 	c := store.Call{Quotas: []store.QuotaTake{q}}
 	storetest.Decide(t, s, &c, store.Allowed)
 	one, two := storetest.NewRequest(), storetest.NewRequest()
-	change(t, s, q, store.Change{Kind: store.TakeLease, Node: "n", Request: one, Units: 8}, 8)
+	applyOne(t, s, q, store.Change{Kind: store.TakeLease, Node: "n", Request: one, Units: 8}, 8)
 	key := idKey(q.Tag, 'l', &q.ID)
 	value := plain.HGet(t.Context(), key, "n").Val()
 	var units, takenUs int64
@@ -44,11 +44,11 @@ func TestALeaseNotReturnedIsSpent(t *testing.T) {
 		}
 	}
 	move(quota.LeaseNameWait.Microseconds() - 30e6)
-	change(t, s, q, store.Change{Kind: store.TakeLease, Node: "n", Request: two, Units: 8}, 0)
+	applyOne(t, s, q, store.Change{Kind: store.TakeLease, Node: "n", Request: two, Units: 8}, 0)
 	move(quota.LeaseNameWait.Microseconds())
-	change(t, s, q, store.Change{Kind: store.TakeLease, Node: "n", Request: two, Units: 8}, 8)
-	change(t, s, q, store.Change{Kind: store.ReturnLease, Node: "n", Request: one, Units: 8}, 0)
-	change(t, s, q, store.Change{Kind: store.ReturnLease, Node: "n", Request: two, Units: 8}, 8)
+	applyOne(t, s, q, store.Change{Kind: store.TakeLease, Node: "n", Request: two, Units: 8}, 8)
+	applyOne(t, s, q, store.Change{Kind: store.ReturnLease, Node: "n", Request: one, Units: 8}, 0)
+	applyOne(t, s, q, store.Change{Kind: store.ReturnLease, Node: "n", Request: two, Units: 8}, 8)
 	c.Quotas[0].Cost, c.Quotas[0].Reign = 0, 0
 	storetest.Decide(t, s, &c, store.Allowed)
 	if got := c.Quotas[0].RegionNet; got != 1008 {
@@ -66,8 +66,8 @@ func TestLeasesAndReceiptsLieBesideTheRow(t *testing.T) {
 	c := store.Call{Quotas: []store.QuotaTake{q}}
 	storetest.Decide(t, s, &c, store.Allowed)
 	lease, receipt := storetest.NewRequest(), storetest.NewRequest()
-	change(t, s, q, store.Change{Kind: store.TakeLease, Node: "n", Request: lease, Units: 5}, 5)
-	change(t, s, q, store.Change{Kind: store.Refund, Request: receipt, Units: 5}, 5)
+	applyOne(t, s, q, store.Change{Kind: store.TakeLease, Node: "n", Request: lease, Units: 5}, 5)
+	applyOne(t, s, q, store.Change{Kind: store.Refund, Request: receipt, Units: 5}, 5)
 	row := rowKey(q.Tag, &q.ID)
 	if n := plain.HLen(t.Context(), row).Val(); n != 2 {
 		t.Errorf("the row has %d fields, want its name and one entry", n)
@@ -86,7 +86,7 @@ func TestLeasesAndReceiptsLieBesideTheRow(t *testing.T) {
 	}
 	c = store.Call{Quotas: []store.QuotaTake{q}}
 	storetest.Decide(t, s, &c, store.Allowed)
-	change(t, s, q, store.Change{Kind: store.ReturnLease, Node: "n", Request: lease, Units: 5}, 0)
-	change(t, s, q, store.Change{Kind: store.TakeLease, Node: "n", Request: storetest.NewRequest(), Units: 3}, 3)
-	change(t, s, q, store.Change{Kind: store.Refund, Request: receipt, Units: 5}, 5)
+	applyOne(t, s, q, store.Change{Kind: store.ReturnLease, Node: "n", Request: lease, Units: 5}, 0)
+	applyOne(t, s, q, store.Change{Kind: store.TakeLease, Node: "n", Request: storetest.NewRequest(), Units: 3}, 3)
+	applyOne(t, s, q, store.Change{Kind: store.Refund, Request: receipt, Units: 5}, 5)
 }

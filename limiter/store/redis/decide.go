@@ -10,7 +10,7 @@ import (
 	"weir/limiter/store"
 )
 
-// maxAsks bounds how often a call is sent. It is sent again only when nothing
+// maxAsks bounds how often a request is sent. It is sent again only when nothing
 // can have been applied: the script was unknown, the connection was refused
 // before use, or the script refused the reign.
 const maxAsks = 4
@@ -25,7 +25,22 @@ func (s *Store) Decide(ctx context.Context, calls []*store.Call) {
 			continue
 		}
 		c.Err = nil
-		asking = append(asking, newRequest(c))
+		asking = append(asking, newRequest((*call)(c)))
+	}
+	s.askAll(ctx, asking)
+}
+
+// Apply implements store.Store.
+func (s *Store) Apply(ctx context.Context, changes []*store.Change) {
+	var few [16]*request
+	asking := few[:0]
+	for _, c := range changes {
+		if err := c.Check(); err != nil {
+			c.Fail(err)
+			continue
+		}
+		c.Err, c.Moved = nil, 0
+		asking = append(asking, newRequest((*change)(c)))
 	}
 	s.askAll(ctx, asking)
 }
@@ -34,14 +49,15 @@ func (s *Store) Decide(ctx context.Context, calls []*store.Call) {
 func (s *Store) askAll(ctx context.Context, asking []*request) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Budget)
 	defer cancel()
+	deadline := s.opts.Clock() + s.opts.Budget
 	for len(asking) > 0 {
-		asking = s.ask(ctx, asking)
+		asking = s.ask(ctx, asking, deadline)
 	}
 }
 
 // ask sends the requests once and returns those to send again, in the same
 // list. The others are answered and released.
-func (s *Store) ask(ctx context.Context, asking []*request) []*request {
+func (s *Store) ask(ctx context.Context, asking []*request, deadline time.Duration) []*request {
 	seen := s.opens.Load()
 	if seen == 0 {
 		if err := s.reopen(ctx, seen); err != nil {
@@ -55,7 +71,8 @@ func (s *Store) ask(ctx context.Context, asking []*request) []*request {
 	}
 	start := time.Now()
 	s.send(ctx, asking)
-	again, reopen, failure := s.read(asking)
+	late := s.opts.Clock() > deadline
+	again, reopen, failure := s.read(asking, late)
 	s.opts.Observe(time.Since(start), failure)
 	s.tellRefusal(failure)
 	if reopen {
@@ -86,7 +103,7 @@ func (s *Store) failAll(asking []*request, err error) []*request {
 	return nil
 }
 
-// restOn answers the calls that name another reign than the one in force, and
+// restOn answers the requests that name another reign than the one in force, and
 // returns the rest.
 func (s *Store) restOn(asking []*request) []*request {
 	rest := asking[:0]
@@ -95,7 +112,7 @@ func (s *Store) restOn(asking []*request) []*request {
 			rest = append(rest, r)
 			continue
 		}
-		r.answer(store.WrongReign)
+		r.answer(store.WrongReign, 0)
 		r.release()
 	}
 	return rest
@@ -115,26 +132,15 @@ func (s *Store) send(ctx context.Context, asking []*request) {
 	_, _ = pipe.Exec(ctx) // each command keeps its own
 }
 
-// read answers the calls that were decided or lost and returns the others, to
-// be sent again; whether the reign must be opened before that; and why a call
-// was lost, if one was.
-func (s *Store) read(asking []*request) (again []*request, reopen bool, failure error) {
+// read answers the requests that were decided or lost and returns the others, to
+// be sent again; whether the reign must be opened before that; and why a request
+// was lost, if one was. Replies that came late are lost.
+func (s *Store) read(asking []*request, late bool) (again []*request, reopen bool, failure error) {
 	again = asking[:0]
 	for _, r := range asking {
-		reply, err := r.cmd.Result()
-		unknown, otherRun := isUnknownScript(err), errors.Is(err, errOtherRun) || errors.Is(err, redis.ErrClosed)
-		switch {
-		case err == nil:
-			if err = r.decode(reply); err == nil && r.status() == store.WrongReign {
-				reopen = true
-				if !r.namesReign() && r.asks < maxAsks {
-					again = append(again, r)
-					continue
-				}
-			}
-		case (unknown || otherRun) && r.asks < maxAsks:
-			r.whole = unknown
-			reopen = reopen || otherRun
+		next, err := s.readOne(r, late)
+		reopen = reopen || next.reopen
+		if next.again && r.asks < maxAsks {
 			again = append(again, r)
 			continue
 		}
@@ -145,6 +151,45 @@ func (s *Store) read(asking []*request) (again []*request, reopen bool, failure 
 		r.release()
 	}
 	return again, reopen, failure
+}
+
+// next is what to do after a request was sent: open the reign, ask again.
+type next struct{ reopen, again bool }
+
+// readOne reads one request's reply. An error is why it was lost, if it is not
+// asked again.
+func (s *Store) readOne(r *request, late bool) (next, error) {
+	reply, err := r.cmd.Result()
+	var refusal redis.Error
+	switch {
+	case err == nil && late:
+		s.lost(r)
+		return next{}, errLate
+	case err == nil:
+		return s.readReply(r, reply)
+	case isUnknownScript(err):
+		r.whole = true
+		return next{again: true}, err
+	case !r.id.written && (errors.Is(err, errOtherRun) || errors.Is(err, redis.ErrClosed)):
+		return next{reopen: true, again: true}, err
+	case !errors.As(err, &refusal):
+		s.lost(r)
+	}
+	return next{}, err
+}
+
+func (s *Store) readReply(r *request, reply []int64) (next, error) {
+	status, err := r.read(reply)
+	switch {
+	case errors.Is(err, errWrongSplit):
+		return next{reopen: true, again: true}, err
+	case errors.Is(err, errCancelled):
+	case err != nil:
+		s.lost(r)
+	case status == store.WrongReign:
+		return next{reopen: true, again: !r.namesReign()}, nil
+	}
+	return next{}, err
 }
 
 func isUnknownScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }

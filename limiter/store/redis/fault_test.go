@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,72 +65,6 @@ func TestScriptFlushUnderLoad(t *testing.T) {
 	}
 }
 
-// gate is a TCP proxy that can swallow what should pass, without closing.
-type gate struct {
-	listener net.Listener
-	target   string
-	stuck    atomic.Bool // nothing passes
-	deaf     atomic.Bool // no reply passes
-	work     sync.WaitGroup
-	ended    chan struct{}
-}
-
-func newGate(t *testing.T, target string) *gate {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &gate{listener: l, target: target, ended: make(chan struct{})}
-	g.work.Go(g.accept)
-	t.Cleanup(func() {
-		close(g.ended)
-		_ = l.Close()
-		g.work.Wait()
-	})
-	return g
-}
-
-func (g *gate) accept() {
-	for {
-		c, err := g.listener.Accept()
-		if err != nil {
-			return
-		}
-		g.work.Go(func() { g.serve(c) })
-	}
-}
-
-func (g *gate) serve(c net.Conn) {
-	defer c.Close()
-	up, err := net.Dial("tcp", g.target)
-	if err != nil {
-		return
-	}
-	defer up.Close()
-	var both sync.WaitGroup
-	both.Go(func() { pass(up, c, &g.stuck) })
-	both.Go(func() { pass(c, up, &g.stuck, &g.deaf) })
-	go func() { <-g.ended; _ = c.Close() }()
-	both.Wait()
-}
-
-// pass copies until either end closes, and throws away what comes while one of
-// the switches is on, as a path that loses every packet does.
-func pass(to, from net.Conn, lose ...*atomic.Bool) {
-	defer to.Close()
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buf)
-		lost := slices.ContainsFunc(lose, (*atomic.Bool).Load)
-		if n > 0 && !lost {
-			_, err = to.Write(buf[:n])
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 // census counts connections from the moment they are dialled until they are
 // closed.
 type census struct{ now, most atomic.Int64 }
@@ -164,9 +97,9 @@ func (c *counted) Close() error {
 // and connections stay within the pool; afterwards all is well again.
 func TestBlackHole(t *testing.T) {
 	server := storetest.StartServer(t)
-	g := newGate(t, server.Addr)
+	g := newGate(t, server)
 	var c census
-	s := newStore(t, Options{URL: "redis://" + g.listener.Addr().String(), Budget: DefaultBudget, Pool: 10, dial: c.dial})
+	s := newStore(t, Options{URL: g.url(), Budget: DefaultBudget, Pool: 10, dial: c.dial})
 	waitReady(t, s)
 	rate := storetest.MustRate(1_000_000, time.Second, 1_000_000)
 	decide := func() (*store.Call, time.Duration) {
@@ -219,8 +152,8 @@ func TestBlackHole(t *testing.T) {
 // come; each charge stands once.
 func TestALostReplyIsNotRepeated(t *testing.T) {
 	server := storetest.StartServer(t)
-	g := newGate(t, server.Addr)
-	s := newStore(t, Options{URL: "redis://" + g.listener.Addr().String(), Budget: 200 * time.Millisecond})
+	g := newGate(t, server)
+	s := newStore(t, Options{URL: g.url(), Budget: 200 * time.Millisecond})
 	waitReady(t, s)
 	b := storetest.NewBucket(storetest.MustRate(1, time.Hour, 10), 0)
 	left := func() int64 {
@@ -262,8 +195,9 @@ func TestNothingOutlivesItsTime(t *testing.T) {
 		if i%2 == 0 {
 			b = storetest.NewBucket(long, 10)
 		}
-		c := store.Call{Buckets: []store.BucketTake{b}, Quotas: []store.QuotaTake{storetest.NewQuota(sub, 10, 1)}}
-		storetest.Decide(t, s, &c, store.Allowed)
+		c := newCall(storetest.NewQuota(sub, 10, 1))
+		c.Buckets = []store.BucketTake{b}
+		storetest.Decide(t, s, c, store.Allowed)
 	}
 	seen := make(map[string]int)
 	scan := plain.Scan(t.Context(), 0, "*", 1000).Iterator()
@@ -275,7 +209,7 @@ func TestNothingOutlivesItsTime(t *testing.T) {
 		}
 		kind := key[len("weir:{3ff}") : len("weir:{3ff}")+1]
 		seen[kind]++
-		most := map[string]time.Duration{"b": 10*time.Minute + 10*time.Second, "q": time.Hour + store.RowGrace + time.Second}[kind]
+		most := map[string]time.Duration{"b": 10*time.Minute + 10*time.Second, "q": time.Hour + store.RowGrace + time.Second, "c": 90 * time.Second}[kind]
 		switch {
 		case kind == "r" && ttl != -1:
 			t.Errorf("%s expires in %v", key, ttl)
@@ -283,7 +217,7 @@ func TestNothingOutlivesItsTime(t *testing.T) {
 			t.Errorf("%s expires in %v, want at most %v", key, ttl, most)
 		}
 	}
-	if err := scan.Err(); err != nil || seen["r"] != store.Tags || seen["q"] != 500 || seen["b"] < 400 {
+	if err := scan.Err(); err != nil || seen["r"] != store.Tags || seen["q"] != 500 || seen["b"] < 400 || seen["c"] < 100 {
 		t.Errorf("keys by kind: %v, %v", seen, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"weir/limiter/document"
+	"weir/limiter/store"
 )
 
 const (
@@ -47,6 +48,18 @@ type Options struct {
 	// Observe is told how long each round trip took and how it failed, nil when
 	// it did not. It is called on the path of every check and must not block.
 	Observe func(latency time.Duration, err error)
+	// Exchange is called before the store uses a reign that is new to it: with the
+	// reign claimed or opened, so that nothing is decided in one before, and not
+	// yet used. It exchanges with the region's nodes what each knows. An error says
+	// that it cannot yet; the store then goes on trying. nil passes at once.
+	Exchange func(context.Context) error
+	// Settled, if not nil, is told how a row stands after the store looked at a
+	// call that was given up, or whose answer was lost, and took back what it had
+	// charged. It must not block.
+	Settled func(*store.QuotaRow)
+	// Clock is a monotonic clock that runs through suspension, by which replies
+	// are late; nil is Go's, which does not.
+	Clock func() time.Duration
 	// Budget is how long a call may take; 0 is DefaultBudget.
 	Budget time.Duration
 	// Pool is how many connections calls may use; 0 is MaxPool.
@@ -63,6 +76,16 @@ func (o *Options) complete() error {
 	}
 	if o.Observe == nil {
 		o.Observe = func(time.Duration, error) {}
+	}
+	if o.Exchange == nil {
+		o.Exchange = func(context.Context) error { return nil }
+	}
+	if o.Settled == nil {
+		o.Settled = func(*store.QuotaRow) {}
+	}
+	if o.Clock == nil {
+		start := time.Now()
+		o.Clock = func() time.Duration { return time.Since(start) }
 	}
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget

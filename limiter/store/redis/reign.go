@@ -94,6 +94,7 @@ func openTags(ctx context.Context, c redis.Cmdable, run string, split uint64) ([
 	pipe := c.Pipeline()
 	pipe.ScriptLoad(ctx, openScript.text)
 	pipe.ScriptLoad(ctx, changeScript.text)
+	pipe.ScriptLoad(ctx, settleScript.text)
 	pipe.ScriptLoad(ctx, decideScript.text) // else each call in flight would bring it
 	cmds := make([]*redis.Cmd, store.Tags)
 	for tag := range cmds {

@@ -2,9 +2,9 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,77 +12,56 @@ import (
 	"weir/limiter/store"
 )
 
-// request is one call or change on its way to the script. Its arguments point
-// into that and into numbers and names, which must not move once pointed at.
-// Requests are pooled: their arguments cost no allocation.
+// question is what a script is asked: a call, a change, or to take a call back.
+type question interface {
+	// rows appends the quota rows it is about.
+	rows(to []*store.QuotaRow) []*store.QuotaRow
+	// encode writes the script and its arguments.
+	encode(r *request)
+	// decode reads the script's reply after status and clock, and returns the
+	// numbers that follow.
+	decode(r *request, reply []int64) (rest []int64, err error)
+	// answer sets the status and the store's clock, 0 if it is not known.
+	answer(status store.Status, nowUs int64)
+	// fail says that the store did not decide.
+	fail(err error)
+}
+
+// request is one question on its way to the script. Its arguments point into
+// that and into numbers and names, which must not move once pointed at. Requests
+// are pooled: their arguments cost no allocation.
 type request struct {
-	call   *store.Call
-	change *store.Change // if call is nil
+	question
 
 	cmd     *redis.IntSliceCmd
 	args    []any
 	numbers []int64
 	names   []string
-	rows    []*store.QuotaRow
+	on      []*store.QuotaRow
 	reigns  []*reign // that each row rests on
 	id      requestID
-	slot    int64 // of time, in which the call is noted
+	slot    int64 // of time, in which a call is noted
 	asks    int   // how often it was sent
 	whole   bool  // send the script's text: the server did not know its name
 }
 
 var requests = sync.Pool{New: func() any { return new(request) }}
 
+func newRequest(q question) *request {
+	r := requests.Get().(*request) //nolint:forcetypeassert // the pool holds nothing else
+	r.question, r.on = q, q.rows(r.on)
+	return r
+}
+
 // release gives a request back; nothing in it may be used any more.
 func (r *request) release() {
 	clear(r.args)
 	clear(r.names)
-	clear(r.rows)
+	clear(r.on)
 	clear(r.reigns)
-	*r = request{args: r.args[:0], numbers: r.numbers[:0], names: r.names[:0], rows: r.rows[:0], reigns: r.reigns[:0]}
+	*r = request{args: r.args[:0], numbers: r.numbers[:0], names: r.names[:0], on: r.on[:0], reigns: r.reigns[:0]}
 	requests.Put(r)
 }
-
-// newRequest asks for a call.
-func newRequest(c *store.Call) *request {
-	r := requests.Get().(*request) //nolint:forcetypeassert // the pool holds nothing else
-	r.call = c
-	for i := range c.Quotas {
-		r.rows = append(r.rows, &c.Quotas[i].QuotaRow)
-	}
-	return r
-}
-
-// fail answers that the store did not decide.
-func (r *request) fail(err error) {
-	if r.call != nil {
-		r.call.Fail(err)
-		return
-	}
-	r.change.Fail(err)
-}
-
-func (r *request) status() store.Status {
-	if r.call != nil {
-		return r.call.Status
-	}
-	return r.change.Status
-}
-
-// answer sets the status of what was asked.
-func (r *request) answer(s store.Status) {
-	if r.call != nil {
-		r.call.Status = s
-		return
-	}
-	r.change.Status = s
-}
-
-// rawID writes an ID's bytes as an argument.
-type rawID store.ID
-
-// MarshalBinary implements encoding.BinaryMarshaler.
-func (id *rawID) MarshalBinary() ([]byte, error) { return id[:], nil }
 
 // requestID is a call's ID as an argument. It knows whether it was ever written
 // to a connection: only then may the call have been applied.
@@ -91,7 +70,7 @@ type requestID struct {
 	written bool
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler.
+// MarshalBinary implements encoding.BinaryMarshaler. No ID is written as empty.
 func (id *requestID) MarshalBinary() ([]byte, error) {
 	id.written = true
 	if id.raw == (quota.RequestID{}) {
@@ -100,15 +79,11 @@ func (id *requestID) MarshalBinary() ([]byte, error) {
 	return id.raw[:], nil
 }
 
-// slotLength is the stretch of the caller's clock whose calls are noted
-// together.
-const slotLength = 10 * time.Second
-
 // restOn notes the reigns in force for the rows. It says whether they are the
 // ones that the caller names, if it names any.
 func (r *request) restOn(in *reigns) bool {
 	r.reigns = r.reigns[:0]
-	for _, q := range r.rows {
+	for _, q := range r.on {
 		now := in.at(q.Tag)
 		if q.Reign != 0 && q.Reign != now.nonce {
 			return false
@@ -120,75 +95,25 @@ func (r *request) restOn(in *reigns) bool {
 
 // namesReign says whether the caller names a reign.
 func (r *request) namesReign() bool {
-	return slices.ContainsFunc(r.rows, func(q *store.QuotaRow) bool { return q.Reign != 0 })
+	return slices.ContainsFunc(r.on, func(q *store.QuotaRow) bool { return q.Reign != 0 })
 }
 
-// charged returns the first quota that the call would charge: under its tag the
-// call is noted.
-func charged(c *store.Call) *store.QuotaTake {
-	for i := range c.Quotas {
-		if c.Quotas[i].Cost > 0 {
-			return &c.Quotas[i]
-		}
-	}
-	return nil
-}
-
-// encode writes the arguments; see decide.lua and change.lua for what they mean.
-func (r *request) encode() {
+// command makes the command to send.
+func (r *request) command(ctx context.Context) *redis.IntSliceCmd {
 	clear(r.args)
-	r.args = r.args[:0]
-	r.reserve()
-	if r.call == nil {
-		r.encodeChange(r.change)
-		return
-	}
-	r.encodeCall(r.call)
+	r.args, r.numbers, r.names, r.id.written = r.args[:0], r.numbers[:0], r.names[:0], false
+	r.encode(r)
+	r.asks++
+	r.cmd = redis.NewIntSliceCmd(ctx, r.args...)
+	return r.cmd
 }
 
-func (r *request) encodeCall(c *store.Call) {
-	keys := len(c.Buckets) + 2*len(c.Quotas)
-	noted := charged(c)
-	if noted != nil && c.Request != (quota.RequestID{}) {
-		r.id.raw = c.Request
-		keys++
-	}
-	r.script(decideScript)
-	r.number(int64(keys))
-	for i := range c.Buckets {
-		r.args = append(r.args, groupKey(c.Buckets[i].Tag, &c.Buckets[i].ID))
-	}
-	for _, q := range r.rows {
-		r.name(rowKey(q.Tag, &q.ID))
-		r.args = append(r.args, &markerKeys[q.Tag])
-	}
-	if r.id.raw != (quota.RequestID{}) {
-		r.slot = time.Now().Unix() / int64(slotLength/time.Second)
-		r.name(callsKey(noted.Tag, r.slot))
-	}
-	r.number(int64(len(c.Buckets)))
-	r.number(int64(len(c.Quotas)))
-	r.args = append(r.args, &r.id)
-	for i := range c.Buckets {
-		r.bucket(&c.Buckets[i])
-	}
-	for i := range c.Quotas {
-		t := &c.Quotas[i]
-		r.number(min(t.Cost, quota.MaxUnits))
-		r.flag(t.Mark)
-		r.row(i)
-	}
-}
-
-// reserve makes the lists long enough that appending never moves them.
-func (r *request) reserve() {
-	numbers, names := 5, 3
-	if r.call != nil {
-		numbers += 3 * len(r.call.Buckets)
-	}
-	for _, q := range r.rows {
-		numbers += rowNumbers + 2
-		names += 2 + 2*len(q.Earlier)
+// reserve makes the lists long enough that appending never moves them: for all
+// rows, and so many numbers and names beside them.
+func (r *request) reserve(numbers, names int) {
+	for _, q := range r.on {
+		numbers += rowNumbers
+		names += rowNames + 2*len(q.Earlier)
 	}
 	if cap(r.numbers) < numbers {
 		r.numbers = make([]int64, 0, 2*numbers)
@@ -196,15 +121,17 @@ func (r *request) reserve() {
 	if cap(r.names) < names {
 		r.names = make([]string, 0, 2*names)
 	}
-	r.numbers, r.names = r.numbers[:0], r.names[:0]
 }
 
-func (r *request) script(s *script) {
+// script begins the command: the script, by name if the server knows it, and
+// how many keys there are.
+func (r *request) script(s *script, keys int) {
 	if r.whole {
 		r.args = append(r.args, "EVAL", &s.text)
 	} else {
 		r.args = append(r.args, "EVALSHA", &s.sha)
 	}
+	r.number(int64(keys))
 }
 
 func (r *request) number(n int64) {
@@ -213,11 +140,11 @@ func (r *request) number(n int64) {
 }
 
 func (r *request) flag(on bool) {
+	n := int64(0)
 	if on {
-		r.number(1)
-		return
+		n = 1
 	}
-	r.number(0)
+	r.number(n)
 }
 
 func (r *request) name(s string) {
@@ -225,24 +152,21 @@ func (r *request) name(s string) {
 	r.args = append(r.args, &r.names[len(r.names)-1])
 }
 
-func (r *request) bucket(t *store.BucketTake) {
-	r.args = append(r.args, (*rawID)(&t.ID), &t.Rate.Tick, &t.Rate.Refill)
-	capacity := t.Rate.Capacity()
-	r.number(capacity)
-	r.number(t.Rate.FillTicks())
-	if t.Cost > t.Rate.Burst {
-		r.number(capacity + 1) // never fits
-		return
+// rowKeys writes the keys of all rows, each with its marker.
+func (r *request) rowKeys() {
+	for _, q := range r.on {
+		r.name(rowKey(q.Tag, &q.ID))
+		r.args = append(r.args, &markerKeys[q.Tag])
 	}
-	r.number(t.Cost * t.Rate.Token)
 }
 
-// rowNumbers is how many numbers the arguments of a row have.
-const rowNumbers = 6
+// rowNumbers and rowNames are how many of each a row's key and arguments have,
+// earlier entries apart.
+const rowNumbers, rowNames = 6, 2
 
 // row writes a row's arguments; see quota.lua.
 func (r *request) row(i int) {
-	q, reign := r.rows[i], r.reigns[i]
+	q, reign := r.on[i], r.reigns[i]
 	b := q.Bounds()
 	r.args = append(r.args, &reign.marker)
 	r.number(q.Row.Start * 1_000_000)
@@ -264,10 +188,28 @@ func (r *request) row(i int) {
 	}
 }
 
-// command makes the command to send.
-func (r *request) command(ctx context.Context) *redis.IntSliceCmd {
-	r.encode()
-	r.asks++
-	r.cmd = redis.NewIntSliceCmd(ctx, r.args...)
-	return r.cmd
+// read reads the script's reply into the question's answers.
+func (r *request) read(reply []int64) (store.Status, error) {
+	if len(reply) < 2 {
+		return store.Failed, errShort
+	}
+	switch reply[0] {
+	case replyWrongSplit:
+		return store.Failed, errWrongSplit
+	case replyCancelled:
+		return store.Failed, errCancelled
+	}
+	if reply[0] < int64(store.Allowed) || reply[0] > int64(store.WrongReign) {
+		return store.Failed, fmt.Errorf("reply has status %d: want 1 to %d", reply[0], replyCancelled)
+	}
+	status := store.Status(reply[0])
+	r.answer(status, reply[1])
+	if status == store.WrongPeriod || status == store.WrongReign {
+		return status, nil
+	}
+	rest, err := r.decode(r, reply[2:])
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("reply has %d numbers too many", len(rest))
+	}
+	return status, err
 }

@@ -27,10 +27,13 @@ var (
 	decideLua string
 	//go:embed change.lua
 	changeLua string
+	//go:embed settle.lua
+	settleLua string
 	//go:embed open.lua
 	openLua string
 
 	decideScript = newScript(bucket.TokenBucketLua, quota.RowLua, decideLua)
 	changeScript = newScript(quota.RowLua, quota.GiveLua, quota.RefundLua, quota.LeaseLua, changeLua)
+	settleScript = newScript(quota.RowLua, quota.RefundLua, settleLua)
 	openScript   = newScript(openLua)
 )

@@ -40,9 +40,11 @@ type Store struct {
 	failed time.Time // when opening last failed
 	closed bool
 
+	settlements settlements
+
 	life context.Context // ends with Close
 	stop context.CancelFunc
-	done chan struct{} // closed when watch has returned
+	work sync.WaitGroup // watch and settle
 }
 
 var _ store.Store = (*Store)(nil)
@@ -64,12 +66,14 @@ func New(o Options) (*Store, error) {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	server.Dialer = o.dial
-	s := &Store{opts: o, server: *server, log: o.Log.With("redis", server.Addr), state: errNotYet, done: make(chan struct{})}
+	s := &Store{opts: o, server: *server, log: o.Log.With("redis", server.Addr), state: errNotYet}
+	s.settlements.wake = make(chan struct{}, 1)
 	s.life, s.stop = context.WithCancel(context.Background())
 	s.run.Store(new(string))
 	s.calls.Store(s.newCalls())
 	s.control.Store(redis.NewClient(controlOptions(s.server)))
-	go s.watch()
+	s.work.Go(s.watch)
+	s.work.Go(s.settle)
 	return s, nil
 }
 
@@ -119,7 +123,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.stop()
-	<-s.done
+	s.work.Wait()
 	<-s.opening.DoChan("", func() (any, error) { return nil, nil }) // nobody opens any more
 	return errors.Join(s.calls.Load().Close(), s.control.Load().Close())
 }

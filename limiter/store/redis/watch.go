@@ -43,7 +43,6 @@ func (s *Store) Health() Health {
 // watch looks at the server until the store is closed: it opens the reign when
 // the server appears or has been restarted, and tells of changes once.
 func (s *Store) watch() {
-	defer close(s.done)
 	retry := retryFirst
 	for {
 		pause := lookPeriod

@@ -3,6 +3,7 @@ package storetest
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -171,4 +172,27 @@ func emptyChange(t *testing.T, s Subject) {
 	if got := change(t, s, q, store.Change{Kind: store.Open}, 0); got.Entry.Version != 2 {
 		t.Errorf("an open row opened: %+v", got)
 	}
+}
+
+// cancelled: what an allowed call charged its quotas goes back, soon; what it
+// charged buckets stands.
+func cancelled(t *testing.T, s Subject) {
+	b, q, other := NewBucket(slow, 1), NewQuota(s, 100, 7), NewQuota(s, 100, 2)
+	c := store.Call{Buckets: []store.BucketTake{b}, Quotas: []store.QuotaTake{q, other}, Request: NewRequest()}
+	Decide(t, s.Store, &c, store.Allowed)
+	ask(t, s, q, quota.Fits)
+	s.Store.Cancel(&c)
+	deadline := time.Now().Add(10 * time.Second)
+	for taken(t, s, q) != 7 || taken(t, s, other) != 0 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d and %d units taken, want 7 and 0", taken(t, s, q), taken(t, s, other))
+		}
+		time.Sleep(time.Millisecond)
+	}
+	wantLeft(t, s, b, 9)
+	denied := store.Call{Quotas: []store.QuotaTake{q}, Request: NewRequest()}
+	denied.Quotas[0].Limit = 0
+	Decide(t, s.Store, &denied, store.Denied)
+	s.Store.Cancel(&denied)
+	wantNet(t, s, q, 7)
 }

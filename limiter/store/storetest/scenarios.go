@@ -41,6 +41,7 @@ var scenarios = []struct {
 	{"gifts, grants, refunds and leases", changes},
 	{"a change in another reign or period", wrongChange},
 	{"a denied or looking change leaves no row", emptyChange},
+	{"a cancelled call goes back", cancelled},
 	{"rows hold what was counted", rows},
 	{"invalid calls", invalid},
 	{"the same answers as the reference", sameAsReference},
