@@ -36,7 +36,7 @@ func (n *Node) openMesh(ctx context.Context) error {
 		MaxRows: cfg.Limits.QuotaRows, Watch: true,
 		BindAddr: host, BindPort: port, AdvertiseAddr: advertiseHost, AdvertisePort: advertisePort,
 		Keys: n.opts.Keyring, Join: cfg.Gossip.Join,
-		Logger: n.log, Clock: bootClock(),
+		Logger: n.log, Clock: bootClock(), Deliver: n.deliver,
 		Saved: func(add func(*crdt.Row)) error {
 			if n.saver == nil {
 				return nil

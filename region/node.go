@@ -56,6 +56,7 @@ type Node struct {
 	decisions *telemetry.Decisions
 	saver     *persister // nil without a snapshot
 	settled   *settled
+	refunds   atomic.Pointer[limiter.Refunds] // nil until the doors open
 	giver     *giver
 
 	started            time.Time
@@ -63,6 +64,7 @@ type Node struct {
 
 	notReady  atomic.Pointer[string] // why; nil once ready
 	ready     chan struct{}
+	sealing   chan struct{} // closed once receipts can be given
 	met       chan struct{} // closed once peers have told what they know, or there are none
 	failed    chan error    // at most one: why the node gave up after it started
 	restored  []string
@@ -87,6 +89,7 @@ func Start(ctx context.Context, opts Options) (*Node, error) {
 		started: time.Now(), registry: prometheus.NewRegistry(),
 		gate:     api.NewGate(int64(opts.Config.Limits.ConcurrentChecks)),
 		ready:    make(chan struct{}),
+		sealing:  make(chan struct{}),
 		met:      make(chan struct{}),
 		settled:  newSettled(),
 		failed:   make(chan error, 1),

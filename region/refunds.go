@@ -2,15 +2,22 @@ package region
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"weir/limiter"
 	"weir/limiter/store/redis"
 )
 
-// secretInterval is how often a node looks whether the secret of its region's
-// receipts is still the one that it has.
-const secretInterval = time.Second
+const (
+	// secretInterval is how often a node looks whether the secret of its region's
+	// receipts is still the one that it has.
+	secretInterval = time.Second
+	// secretPatience is how long a node waits for the secret before it serves
+	// without giving receipts: a store whose memory is full takes none.
+	secretPatience = 2 * time.Second
+)
 
 // newRefunds has the engine give receipts, and returns what takes them back. A
 // store in the process has a secret of its own, and its receipts live as long.
@@ -22,19 +29,24 @@ func (n *Node) newRefunds() *limiter.Refunds {
 		n.work.Go(func() { n.keepSecret(n.workCtx, s, receipts) })
 	} else {
 		receipts.SetSecret(limiter.NewSecret())
+		close(n.sealing)
 	}
-	return limiter.NewRefunds(n.engine, receipts, n.mesh, cfg.RegionNames())
+	refunds := limiter.NewRefunds(n.engine, receipts, n.mesh, cfg.RegionNames())
+	n.refunds.Store(refunds)
+	return refunds
 }
 
 // keepSecret has the nodes of a region that share a store agree on a secret:
 // each offers the one it has, so one that the store lost comes back.
 func (n *Node) keepSecret(ctx context.Context, s *redis.Store, receipts *limiter.Receipts) {
+	var first sync.Once
 	secret := limiter.NewSecret()
 	pause := storeRetry
 	for {
 		if kept, err := s.Secret(ctx, secret[:]); err == nil { // the store reports its own outages
 			copy(secret[:], kept)
 			receipts.SetSecret(secret)
+			first.Do(func() { close(n.sealing) })
 			pause = secretInterval
 		}
 		select {
@@ -43,4 +55,28 @@ func (n *Node) keepSecret(ctx context.Context, s *redis.Store, receipts *limiter
 		case <-time.After(pause):
 		}
 	}
+}
+
+// waitForSecret returns once receipts can be given, or for too long cannot.
+func (n *Node) waitForSecret(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-n.sealing:
+	case <-time.After(secretPatience):
+		n.log.Warn("the store has not given the secret of receipts; serving without receipts until it does")
+	}
+	return true
+}
+
+// errStarting: what another region passed on comes again.
+var errStarting = errors.New("this node is starting")
+
+// deliver refunds what another region passed on.
+func (n *Node) deliver(ctx context.Context, payload []byte) error {
+	refunds := n.refunds.Load()
+	if refunds == nil || n.NotReady() != nil {
+		return errStarting
+	}
+	return refunds.Deliver(ctx, payload)
 }

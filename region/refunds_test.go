@@ -15,7 +15,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"weir/limiter/store/storetest"
 	weirv1 "weir/proto/weir/v1"
+	"weir/region/config"
 )
 
 // order charges a refundable quota and returns the receipt.
@@ -120,5 +122,39 @@ func TestNegativeHits(t *testing.T) {
 	ask(0, hits("user", "u", 4, true))
 	if out := ask(0, hits("api_key", "a", 5, true)); out.Statuses[0].LimitRemaining > 500 {
 		t.Errorf("got %v", out)
+	}
+}
+
+// TestARefundElsewhere: brought to another region a receipt is passed on, held
+// while the region that gave it is away, and refunded there once.
+func TestARefundElsewhere(t *testing.T) {
+	eu := startNode(t, "eu", nil)
+	us := startNode(t, "us", func(cfg *config.Config) { cfg.Gossip.Join = []string{eu.GossipAddr()} })
+	receipt := order(t, weirv1.NewLimiterServiceClient(dial(t, us)), "u", 4)
+	client := weirv1.NewLimiterServiceClient(dial(t, eu))
+	for range 2 {
+		out, err := client.Refund(t.Context(), &weirv1.RefundRequest{Receipt: receipt, Units: proto.Uint64(3)})
+		if err != nil || out.State != weirv1.RefundState_REFUND_STATE_FORWARDED || out.Region != "us" {
+			t.Fatalf("got %v, %v", out, err)
+		}
+	}
+	waitUntil(t, "both know of the refund", func() bool { return orders(t, us, "u") == 1 && orders(t, eu, "u") == 1 })
+	waitUntil(t, "nothing waits", func() bool { return eu.mesh.ParcelsWaiting() == 0 })
+	if got := orders(t, us, "u"); got != 1 {
+		t.Errorf("refunded twice: %d are used", got)
+	}
+}
+
+// TestNodesOfARegionKnowEachOthersReceipts: they share the secret.
+func TestNodesOfARegionKnowEachOthersReceipts(t *testing.T) {
+	server := storetest.StartServer(t)
+	a := startNode(t, "eu", func(cfg *config.Config) { cfg.Store, cfg.Node = server.URL, "a" })
+	b := startNode(t, "eu", func(cfg *config.Config) {
+		cfg.Store, cfg.Node, cfg.Gossip.Join = server.URL, "b", []string{a.GossipAddr()}
+	})
+	receipt := order(t, weirv1.NewLimiterServiceClient(dial(t, a)), "u", 4)
+	out, err := weirv1.NewLimiterServiceClient(dial(t, b)).Refund(t.Context(), &weirv1.RefundRequest{Receipt: receipt})
+	if err != nil || out.State != weirv1.RefundState_REFUND_STATE_REFUNDED || orders(t, b, "u") != 0 {
+		t.Errorf("got %v, %v, and %d are used", out, err, orders(t, b, "u"))
 	}
 }

@@ -71,7 +71,7 @@ func (n *Node) becomeReady(ctx context.Context) {
 		return
 	}
 	close(n.met)
-	if !n.waitForStore(ctx) || !n.waitForRivals(ctx) {
+	if !n.waitForStore(ctx) || !n.waitForSecret(ctx) || !n.waitForRivals(ctx) {
 		return
 	}
 	n.gate.Open()
