@@ -195,7 +195,7 @@ func (c *Config) stepNode(s *State, g *region, nd *node, a action) {
 			nd.Disk = entries{}
 		}
 		for k := range own {
-			if own[k].Version > nd.Disk[k].Version {
+			if own[k].Version > max(nd.Disk[k].Version, g.mates(nd, int(a.Region), k)) {
 				g.Ghost.Lost[k].merge(own[k])
 			}
 		}
@@ -207,6 +207,18 @@ func (c *Config) stepNode(s *State, g *region, nd *node, a action) {
 		nd.Up = 1
 		*own = nd.Disk
 	}
+}
+
+// mates is the newest version of a replica that the node's live region-mates know:
+// what it told one of them is not forgotten with it.
+func (g *region) mates(nd *node, r, k int) uint8 {
+	newest := uint8(0)
+	for n := range g.Nodes {
+		if o := &g.Nodes[n]; o != nd && o.Up == 1 {
+			newest = max(newest, o.Memory[r][k].Version)
+		}
+	}
+	return newest
 }
 
 func (c *Config) stepStore(s *State, g *region, a action) {
