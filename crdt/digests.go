@@ -48,12 +48,7 @@ const maxFewLeaves = 64
 // flip puts a hash in, or takes it out.
 func (d *digests) flip(id *RowID, hash uint64) {
 	d.all ^= hash
-	i, found := len(d.groups), false
-	if i == 256 {
-		i, found = int(id[0]), true
-	} else {
-		i, found = slices.BinarySearchFunc(d.groups, id[0], func(g groupDigest, want uint8) int { return int(g.group) - int(want) })
-	}
+	i, found := d.group(id[0])
 	if !found {
 		d.groups = slices.Insert(d.groups, i, groupDigest{group: id[0]})
 	}
@@ -150,7 +145,7 @@ func (t *Table) LeafDigest(span Span, leaf uint16) uint64 {
 		return l.many[uint8(leaf)]
 	default:
 		for _, d := range l.few {
-			if d.leaf == uint8(leaf) {
+			if uint16(d.leaf) == leaf&0xff {
 				return d.digest
 			}
 		}
@@ -170,7 +165,11 @@ func (t *Table) leavesOf(span Span, group uint8) *leafDigests {
 	return &d.groups[i].leaves
 }
 
+// group returns where a group lies, or where it belongs.
 func (d *digests) group(group uint8) (i int, found bool) {
+	if len(d.groups) == 256 {
+		return int(group), true
+	}
 	return slices.BinarySearchFunc(d.groups, group, func(g groupDigest, want uint8) int { return int(g.group) - int(want) })
 }
 

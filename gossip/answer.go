@@ -108,7 +108,7 @@ func (c *Core) answerSpans(r *request, out *wirev1.SyncAnswer) {
 		if listed {
 			asked = asked[1:]
 		}
-		if !same && (listed || !(r.partial || r.full)) {
+		if !same && (listed || (!r.partial && !r.full)) {
 			c.answerSpan(span, r.session, out)
 		}
 	}

@@ -89,9 +89,6 @@ const (
 	marksAtOnce  = 4096
 	// maxMarks bounds the rows an answer may want: those of a request's lists.
 	maxMarks = 1 << 16
-	// maxTodoLeaves is past how many leaves that differ no further groups are
-	// asked for.
-	maxTodoLeaves = 4096
 	// maxUnknown bounds the rows of a peer's deltas whose names are missing; past
 	// it a session finds them.
 	maxUnknown = 4096

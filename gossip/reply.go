@@ -61,7 +61,10 @@ func readReply(w *wirev1.SyncAnswer) (*reply, error) {
 	for b := w.Wants; len(b) > 0; b = b[wantBytes:] {
 		r.wants = append(r.wants, want{binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])})
 	}
-	return r, r.readVectors(w)
+	if err := r.readVectors(w); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 func (r *reply) readVectors(w *wirev1.SyncAnswer) error {

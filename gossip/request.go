@@ -108,7 +108,10 @@ func readRequest(w *wirev1.SyncRequest) (*request, error) {
 	if err := r.readSpans(w.Spans); err != nil {
 		return nil, err
 	}
-	return r, r.readLeaves(w.Leaves)
+	if err := r.readLeaves(w.Leaves); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 func (r *request) readSpans(spans []*wirev1.Span) error {

@@ -26,7 +26,9 @@ type session struct {
 	// The last request made, and the last answered.
 	made, answered uint32
 	open           []openRequest
-	// What there is still to ask for, the last first.
+	// What there is still to ask for, the last first; groups only once no leaves
+	// are left. So there are at most the groups of one answer's spans, and the
+	// leaves of the groups of maxOpen requests.
 	groups []groupItem
 	leaves []leafItem
 	list   leafRequest
