@@ -24,12 +24,30 @@ type memory struct {
 	wants        []seenWant
 }
 
-// seenWant is a want and when its entry was last seen to change.
+// seenWant is a want as it was last seen, and when its entry was last seen to
+// change.
 type seenWant struct {
-	region  string
-	nonce   uint64
-	version uint64
-	at      time.Duration
+	region         string
+	nonce, version uint64
+	units          int64
+	taken, moved   int64
+	said           time.Duration // when the want itself was said
+	active         time.Duration // when it was said, or its replica took units meanwhile
+}
+
+// update takes in the entry's next version. The replica may have said its want
+// with a unit that it took: that is not known, and counts as active only. What
+// it gave says nothing.
+func (s *seenWant) update(now time.Duration, w *Want) {
+	switch {
+	case w.Version == s.version:
+		return
+	case w.Units != s.units || w.Taken == s.taken && w.Moved == s.moved:
+		s.said, s.active = now, now
+	case w.Taken != s.taken:
+		s.active = now
+	}
+	s.version, s.units, s.taken, s.moved = w.Version, w.Units, w.Taken, w.Moved
 }
 
 // observe takes in a view at an instant.
@@ -74,16 +92,14 @@ func (m *memory) see(now time.Duration, region string, w *Want) {
 	for i := range m.wants {
 		s := &m.wants[i]
 		if s.nonce == w.Nonce && s.region == region {
-			if s.version != w.Version {
-				s.version, s.at = w.Version, now
-			}
+			s.update(now, w)
 			return
 		}
-		if oldest < 0 || s.at < m.wants[oldest].at {
+		if oldest < 0 || s.active < m.wants[oldest].active {
 			oldest = i
 		}
 	}
-	s := seenWant{region: region, nonce: w.Nonce, version: w.Version, at: now}
+	s := seenWant{region: region, nonce: w.Nonce, version: w.Version, units: w.Units, taken: w.Taken, moved: w.Moved, said: now, active: now}
 	if len(m.wants) < maxWants {
 		m.wants = append(m.wants, s)
 	} else {
@@ -91,14 +107,15 @@ func (m *memory) see(now time.Duration, region string, w *Want) {
 	}
 }
 
-// fresh says whether a want of the view, which was observed, goes on.
-func (m *memory) fresh(now time.Duration, v *View, w *Want) bool {
+// goesOn says whether a want of the view, which was observed, goes on, and
+// whether it was said lately.
+func (m *memory) goesOn(now time.Duration, v *View, w *Want) (active, said bool) {
 	for i := range m.wants {
 		if s := &m.wants[i]; s.nonce == w.Nonce && s.region == v.Regions[w.Region].Name {
-			return now-s.at < wantTime
+			return now-s.active < wantTime, now-s.said < wantTime
 		}
 	}
-	return false
+	return false, false
 }
 
 // memories are those of the rows used last, at most a number of them.

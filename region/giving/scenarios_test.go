@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-const seeds = 5
+const seeds = 3
 
 // figures are the worst of several runs.
 type figures struct {
@@ -53,7 +53,7 @@ func equal(n int) (weights []uint32) {
 	return weights
 }
 
-// mix is the part of the traffic of the first regions.
+// mixes are the part of the traffic of the first regions.
 var mixes = map[string][]float64{
 	"one region": {1},
 	"80/10/10":   {0.8, 0.1, 0.1},
@@ -85,6 +85,9 @@ func TestAQuotaIsUsedUp(t *testing.T) {
 					}
 					if over > 0 && f.early > 0 {
 						t.Errorf("denied with %d units left", f.early)
+					}
+					if f.gifts > 40*regions {
+						t.Errorf("%d gifts", f.gifts)
 					}
 				}
 			}

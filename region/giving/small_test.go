@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// served fails unless refusals for rights were short, and nothing was left.
+// served fails unless refusals for rights were short, and no more was left.
+// Larger costs wait longer: a gift may meet a smaller call first.
 func served(t *testing.T, f *figures, stranded int64) {
 	t.Helper()
-	if f.starved > 2*time.Second {
+	if f.starved > 3*time.Second {
 		t.Errorf("refused for %s while others had to spare", f.starved)
 	}
 	if f.helpless > 4*time.Second {
@@ -98,6 +99,6 @@ func TestLargeCostsInAllRegions(t *testing.T) {
 			f.add(w)
 		}
 		t.Logf("%d regions: %s", regions, &f)
-		served(t, &f, 29)
+		served(t, &f, 29) // no call costs less than 30
 	}
 }

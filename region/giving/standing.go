@@ -58,6 +58,10 @@ func (s *standing) spare(reserve int64) int64 { return max(0, s.rights-max(s.hol
 // runway is for how long its rights last, in seconds.
 func (s *standing) runway() float64 { return s.ahead / max(s.perSecond, idle) }
 
+// lacks is how much it has too little for the time that rights should last, in
+// units.
+func (s *standing) lacks() float64 { return s.perSecond*ahead - s.ahead }
+
 // field is how all regions stand: what one decision rests on.
 type field struct {
 	own     int
@@ -107,10 +111,12 @@ func (f *field) want(now time.Duration, v *View, m *memory) {
 	for i := range v.Wants {
 		w := &v.Wants[i]
 		s := &f.regions[w.Region]
-		if !s.inTouch || w.Units <= s.want || !m.fresh(now, v, w) {
-			continue
-		}
-		if s.want, s.means = w.Units, exact; w.Units > v.Left {
+		active, said := m.goesOn(now, v, w)
+		switch {
+		case !s.inTouch || w.Units <= s.want:
+		case active && w.Units <= v.Left:
+			s.want, s.means = w.Units, exact
+		case said && s.want < v.Left:
 			s.want, s.means = v.Left, atMost
 		}
 	}

@@ -107,7 +107,7 @@ func (f *field) relieve() (to int, units, keep int64) {
 	}
 	units = max(0, short-before)
 	if own.want == 0 {
-		units = max(units, min((own.spare(reserve)+1)/2, int64(f.owed(to))))
+		units = max(units, f.bulk(to, own.spare(reserve)))
 	}
 	return to, min(units, own.spare(reserve)), max(own.hold(), reserve)
 }
@@ -155,16 +155,22 @@ func (f *field) provide() (to int, units, keep int64) {
 	if to < 0 {
 		return -1, 0, 0
 	}
-	lacks := f.regions[to].perSecond*ahead - f.regions[to].ahead
 	spare := own.spare(f.reserve)
-	units = min(max((spare+1)/2, min(spare, int64(lacks))), int64(f.owed(to)))
+	units = f.bulk(to, spare)
 	if s := &f.regions[to]; s.want > 0 && s.rights <= 0 {
 		units = max(units, min(1, spare)) // what is refused may be as small as that
 	}
-	if least > urgent && float64(units)*float64(smallest*len(f.regions)) < lacks {
+	if least > urgent && float64(units)*float64(smallest*len(f.regions)) < f.regions[to].lacks() {
 		return -1, 0, 0
 	}
 	return to, units, max(own.hold(), f.reserve)
+}
+
+// bulk is half of what the own region has to spare, or all of it up to what
+// another lacks, as far as that one's fair part goes. In units.
+func (f *field) bulk(to int, spare int64) int64 {
+	lacks := int64(f.regions[to].lacks())
+	return min(max((spare+1)/2, min(spare, lacks)), int64(f.owed(to)))
 }
 
 // worth says whether a region may be given to ahead of need: it is in touch,

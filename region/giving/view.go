@@ -34,13 +34,16 @@ type Region struct {
 }
 
 // Want is a replica's largest cost that was refused for want of rights, as its
-// entry says. The entry's version tells a want that goes on from one that a
-// replica left behind.
+// entry says. What else stands there tells a want that goes on from one that a
+// replica left behind: an entry of a new version with the same counts says the
+// want again.
 type Want struct {
 	Region  int // an index in View.Regions
 	Nonce   uint64
 	Version uint64
 	Units   int64
+	Taken   int64 // units that the replica took in all
+	Moved   int64 // units that it gave to other regions, gave back and was granted
 }
 
 // Read fills the view with what a row says under a limit. Entries of regions
@@ -58,7 +61,8 @@ func (v *View) Read(row *crdt.Row, limit int64) {
 			continue
 		}
 		if i := v.index(e.Replica.Region); i >= 0 {
-			v.Wants = append(v.Wants, Want{Region: i, Nonce: e.Replica.Nonce, Version: e.Version, Units: e.Unmet})
+			v.Wants = append(v.Wants, Want{Region: i, Nonce: e.Replica.Nonce, Version: e.Version, Units: e.Unmet,
+				Taken: e.Taken, Moved: e.Returned + e.Granted + e.Gifts.Total()})
 		}
 	}
 }

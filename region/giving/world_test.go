@@ -54,11 +54,10 @@ type site struct {
 	view   View
 	policy *HalfSurplus
 
-	changed  bool // since the policy last looked
-	told     uint64
-	toldAt   time.Duration
-	refusing bool
-	marked   time.Duration
+	changed bool // since the policy last looked
+	told    uint64
+	toldAt  time.Duration
+	marked  time.Duration // when a refusal was noted last; below 0 is never
 
 	allowed, denied   int64 // calls; denied for rights while quota was left
 	exhausted         int64
@@ -195,19 +194,14 @@ func (s *site) try(cost int64, retries int) {
 	default:
 		s.exhausted++
 	}
-	s.refusing = out == quota.NoRights
-	if !s.refusing {
-		s.marked = -1
-	}
-	s.record()
 }
 
-// refuse notes a refusal as the ledger does: a want that goes on is told again
-// once a second.
+// refuse notes a refusal, and says a want again once a second, whatever was
+// allowed meanwhile.
 func (s *site) refuse(cost int64) {
 	w := s.w
-	again := s.refusing && w.now-s.marked >= time.Second
-	if again || s.marked < 0 {
+	again := s.marked < 0 || w.now-s.marked >= time.Second
+	if again {
 		s.marked = w.now
 	}
 	s.store.Refuse(cost, again)
@@ -246,28 +240,31 @@ func (s *site) record() {
 }
 
 func (s *site) tick() {
+	s.record()
 	s.give()
 	s.tell()
 	s.w.after(tick, s.tick)
 }
 
+// give looks at the row if it changed, and makes one gift at most.
 func (s *site) give() {
-	for s.changed {
-		s.changed = false
-		for i := range s.view.Regions {
-			r := &s.view.Regions[i]
-			r.Known, r.Age = s.heard[i] >= 0, s.w.now-s.heard[i]
-		}
-		s.view.Read(s.node, s.w.limit)
-		gift, ok := s.policy.Gift(s.w.now, &s.view)
-		if !ok {
-			return
-		}
-		if moved := s.store.Give(s.bounds(), gift.To, gift.Target, gift.Keep); moved > 0 {
-			s.w.gifts++
-			s.w.moved += moved
-			s.record()
-		}
+	if !s.changed {
+		return
+	}
+	s.changed = false
+	for i := range s.view.Regions {
+		r := &s.view.Regions[i]
+		r.Known, r.Age = s.heard[i] >= 0, s.w.now-s.heard[i]
+	}
+	s.view.Read(s.node, s.w.limit)
+	gift, ok := s.policy.Gift(s.w.now, &s.view)
+	if !ok {
+		return
+	}
+	if moved := s.store.Give(s.bounds(), gift.To, gift.Target, gift.Keep); moved > 0 {
+		s.w.gifts++
+		s.w.moved += moved
+		s.record()
 	}
 }
 
