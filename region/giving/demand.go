@@ -21,11 +21,21 @@ type demand struct {
 	perSecond float64
 }
 
-// observe takes in what the region had taken dt after the observation before,
-// of an average that was begun age ago. What comes back is no demand.
-func (d *demand) observe(taken int64, dt, age time.Duration) {
+// observe takes in what the region had taken, at the end of a step that counts
+// for so much of the average. What comes back is no demand.
+func (d *demand) observe(taken int64, step step) {
 	grown := float64(max(0, taken-d.taken))
-	weight := float64(dt) / float64(min(max(age, warmUp), demandTime)+dt)
-	d.perSecond += weight * (grown/dt.Seconds() - d.perSecond)
+	d.perSecond += step.weight * (grown*step.rate - d.perSecond)
 	d.taken = taken
+}
+
+// step is the time between two observations.
+type step struct {
+	rate   float64 // units a second for each unit
+	weight float64
+}
+
+// stepOf is a step of dt in an average that was begun age before it.
+func stepOf(dt, age time.Duration) step {
+	return step{rate: 1 / dt.Seconds(), weight: float64(dt) / float64(min(max(age, warmUp), demandTime)+dt)}
 }

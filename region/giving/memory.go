@@ -56,8 +56,9 @@ func (m *memory) observe(now time.Duration, v *View) {
 		m.begin(now, v)
 	}
 	if dt := now - m.at; dt >= demandStep {
+		step := stepOf(dt, m.at-m.since)
 		for i := range m.demand {
-			m.demand[i].observe(v.Regions[i].Taken, dt, m.at-m.since)
+			m.demand[i].observe(v.Regions[i].Taken, step)
 		}
 		m.at = now
 	}

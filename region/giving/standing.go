@@ -132,6 +132,9 @@ func (f *field) bar() {
 			wants++
 		}
 	}
+	if wants == 0 {
+		return
+	}
 	for i := range f.regions {
 		s := &f.regions[i]
 		switch within := f.within(i); {
