@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"fmt"
 	"io"
 	"strings"
@@ -96,6 +97,11 @@ func printCheck(w io.Writer, d *weirv1.CheckResponse) error {
 	}
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	if len(d.Receipt) > 0 {
+		if _, err := fmt.Fprintf(w, "\nreceipt, for weir refund: %s\n", base64.StdEncoding.EncodeToString(d.Receipt)); err != nil {
+			return err
+		}
 	}
 	if missing := d.GetGlobal().GetMissingRegions(); len(missing) > 0 {
 		_, err := fmt.Fprintf(w, "\nnot heard: %s; remaining is global as known here\n", strings.Join(missing, ", "))

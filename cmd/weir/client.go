@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -66,9 +65,9 @@ func (f *nodeFlags) print(w io.Writer, m proto.Message, table func(io.Writer) er
 		_, err = fmt.Fprintf(w, "%s\n", body)
 		return err
 	}
-	var tree any
-	if err := json.Unmarshal(body, &tree); err != nil {
+	if body, err = yaml.JSONToYAML(body); err != nil {
 		return err
 	}
-	return yaml.NewEncoder(w).Encode(tree)
+	_, err = w.Write(body)
+	return err
 }

@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string) int {
 		// Errors before a command starts are cobra's about flags and arguments.
 		PersistentPreRun: func(*cobra.Command, []string) { started = true },
 	}
-	root.AddCommand(demoCommand(), serveCommand(), checkCommand(), quotaCommand(), rulesCommand(), versionCommand())
+	root.AddCommand(demoCommand(), serveCommand(), checkCommand(), refundCommand(), quotaCommand(), rulesCommand(), versionCommand())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError

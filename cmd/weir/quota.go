@@ -59,8 +59,13 @@ func quotaGetCommand() *cobra.Command {
 	var node nodeFlags
 	cmd := &cobra.Command{
 		Use:   "get RULE [KEY]",
-		Short: "Show one quota in its current period",
-		Args:  cobra.RangeArgs(1, 2),
+		Short: "Show one quota in its current period, by region",
+		Long: `Show one quota in its current period: what each region took, what it may still
+let through by itself (rights = share + granted + received - given - taken +
+given back), the largest cost it refused for want of rights, and when it was
+last heard. Exposure is by how many units the limit will be passed at worst: if
+from now on no region hears of another and each lets through all that it may.`,
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := &weirv1.GetQuotaRequest{Rule: args[0]}
 			if len(args) > 1 {
@@ -77,7 +82,7 @@ func quotaGetCommand() *cobra.Command {
 				return node.callError(err)
 			}
 			return node.print(cmd.OutOrStdout(), out, func(w io.Writer) error {
-				return printQuotas(w, []*weirv1.Quota{out.Quota}, out.Regions)
+				return printQuota(w, out.Quota, out.Regions)
 			})
 		},
 	}
@@ -87,13 +92,13 @@ func quotaGetCommand() *cobra.Command {
 
 func printQuotas(w io.Writer, quotas []*weirv1.Quota, regions []*weirv1.RegionState) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprint(t, "RULE\tKEY\tUSED\tLIMIT\tRESETS") // Flush reports
+	_, _ = fmt.Fprint(t, "RULE\tKEY\tUSED\tLIMIT\tEXPOSURE\tRESETS") // Flush reports
 	for _, r := range regions {
 		_, _ = fmt.Fprintf(t, "\t%s", r.Region)
 	}
 	_, _ = fmt.Fprintln(t)
 	for _, q := range quotas {
-		_, _ = fmt.Fprintf(t, "%s\t%q\t%d\t%d\t%s", q.Rule, q.Key, q.Used, q.Limit,
+		_, _ = fmt.Fprintf(t, "%s\t%q\t%d\t%d\t%d\t%s", q.Rule, q.Key, q.Used, q.Limit, q.Exposure,
 			instant(q.PeriodEndUnixSeconds))
 		for _, u := range q.ByRegion {
 			_, _ = fmt.Fprintf(t, "\t%d", u.Taken-u.GivenBack)
