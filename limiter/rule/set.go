@@ -14,12 +14,17 @@ type Set struct {
 	Rules []Rule
 
 	index       *index
+	byName      map[string]*Rule
 	fingerprint string
 }
 
 // NewSet returns the rules as a set. It owns them from now on.
 func NewSet(rules []Rule) *Set {
-	return &Set{Rules: rules, index: newIndex(rules), fingerprint: fingerprint(rules)}
+	s := &Set{Rules: rules, index: newIndex(rules), fingerprint: fingerprint(rules), byName: make(map[string]*Rule, len(rules))}
+	for i := range rules {
+		s.byName[rules[i].Name] = &rules[i]
+	}
+	return s
 }
 
 // Match appends the rules that apply to a request, in the order of the file.
@@ -37,14 +42,7 @@ func (s *Set) Match(attrs Attributes, to []*Rule) []*Rule {
 }
 
 // Rule returns the rule of that name, nil when there is none.
-func (s *Set) Rule(name string) *Rule {
-	for i := range s.Rules {
-		if s.Rules[i].Name == name {
-			return &s.Rules[i]
-		}
-	}
-	return nil
-}
+func (s *Set) Rule(name string) *Rule { return s.byName[name] }
 
 // Fingerprint is 16 hexadecimal digits that are the same for the same rules in
 // the same order, however they are laid out; for people to compare nodes by.
