@@ -36,7 +36,7 @@ func (s *Store) open() error {
 	if err := s.pausing(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(s.life, controlTimeout)
+	ctx, cancel := context.WithTimeout(s.life, openTimeout)
 	defer cancel()
 	control := redis.NewClient(controlOptions(s.server))
 	run, inForce, err := s.openOver(ctx, control)
@@ -77,7 +77,7 @@ func (s *Store) openOver(ctx context.Context, control *redis.Client) (run string
 	if err := claimRegion(ctx, conn, s.opts.Region); err != nil {
 		return "", nil, err
 	}
-	inForce, err = openTags(ctx, conn, run, s.opts.Split)
+	inForce, err = s.openTags(ctx, conn, run)
 	return run, inForce, err
 }
 

@@ -29,6 +29,9 @@ const (
 	controlPool = 2
 	// controlTimeout bounds each step of those.
 	controlTimeout = 2 * time.Second
+	// openTimeout bounds the opening of a reign: to wait for another opener, and
+	// for what the region's nodes exchange.
+	openTimeout = 8 * time.Second
 )
 
 // Options are what a store is made from.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -35,8 +36,7 @@ func (r *reigns) at(tag uint16) *reign {
 
 // set takes in a reign in force and says whether it is new.
 func (r *reigns) set(tag int, marker string) (bool, error) {
-	hex, _, _ := strings.Cut(marker, " ")
-	nonce, err := parseReign(hex)
+	nonce, _, err := parseMarker(marker)
 	if err != nil {
 		return false, err
 	}
@@ -82,33 +82,24 @@ func infoField(info, name string) string {
 	return ""
 }
 
-// openTags opens the reign of every tag in one pipeline, and returns the ones
-// in force. All new ones share a nonce; where several nodes open at once, each
-// tag's is that of whoever came first.
-//
-// A reign begins on what the data holds and on what calls bring as Earlier.
-// What the region's live nodes must exchange before that belongs here, between
-// a claim and the nonce that replaces it.
-func openTags(ctx context.Context, c redis.Cmdable, run string, split uint64) ([]string, error) {
-	nonce := formatReign(newNonce())
-	pipe := c.Pipeline()
-	pipe.ScriptLoad(ctx, openScript.text)
-	pipe.ScriptLoad(ctx, changeScript.text)
-	pipe.ScriptLoad(ctx, settleScript.text)
-	pipe.ScriptLoad(ctx, decideScript.text) // else each call in flight would bring it
-	cmds := make([]*redis.Cmd, store.Tags)
-	for tag := range cmds {
-		cmds[tag] = pipe.EvalSha(ctx, openScript.sha, markerKeys[tag:tag+1], nonce, run, split)
+// claimPrefix begins a marker that is no reign's.
+const claimPrefix = "claim:"
+
+func formatMarker(in store.Reign, run string, split uint64) string {
+	return formatReign(in) + " " + run + " " + strconv.FormatUint(split, 10)
+}
+
+// parseMarker reads the marker of a reign.
+func parseMarker(marker string) (in store.Reign, split uint64, err error) {
+	parts := strings.Split(marker, " ")
+	if len(parts) != 3 {
+		return 0, 0, fmt.Errorf("marker %.80q: want reign, run and split", marker)
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, fmt.Errorf("open the reign: %w", err)
+	if in, err = parseReign(parts[0]); err != nil {
+		return 0, 0, fmt.Errorf("marker %.80q: %w", marker, err)
 	}
-	inForce := make([]string, len(cmds))
-	for tag, cmd := range cmds {
-		var err error
-		if inForce[tag], err = cmd.Text(); err != nil {
-			return nil, fmt.Errorf("open the reign of tag %d: %w", tag, err)
-		}
+	if split, err = strconv.ParseUint(parts[2], 10, 64); err != nil {
+		return 0, 0, fmt.Errorf("marker %.80q: split: %w", marker, err)
 	}
-	return inForce, nil
+	return in, split, nil
 }

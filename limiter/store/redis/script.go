@@ -29,11 +29,14 @@ var (
 	changeLua string
 	//go:embed settle.lua
 	settleLua string
+	//go:embed claim.lua
+	claimLua string
 	//go:embed open.lua
 	openLua string
 
 	decideScript = newScript(bucket.TokenBucketLua, quota.RowLua, decideLua)
 	changeScript = newScript(quota.RowLua, quota.GiveLua, quota.RefundLua, quota.LeaseLua, changeLua)
 	settleScript = newScript(quota.RowLua, quota.RefundLua, settleLua)
+	claimScript  = newScript(claimLua)
 	openScript   = newScript(openLua)
 )

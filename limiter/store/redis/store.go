@@ -33,6 +33,7 @@ type Store struct {
 	refuses atomic.Bool
 	// opening lets one goroutine open while others wait for it.
 	opening singleflight.Group
+	claimed string // the last claim of the one that opens
 
 	mu     sync.Mutex
 	state  error // nil while the server is reached and holds a reign
@@ -50,9 +51,11 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 var (
-	errClosed   = errors.New("closed")
-	errNotYet   = errors.New("not reached yet")
-	errOtherRun = errors.New("the server was restarted")
+	errClosed = errors.New("closed")
+	errNotYet = errors.New("not reached yet")
+	// errNotYetUsed: the server is there, but this node may not use its data.
+	errNotYetUsed = errors.New("not used yet")
+	errOtherRun   = errors.New("the server was restarted")
 )
 
 // New returns a store; errors are those of the options. The server need not be

@@ -69,7 +69,7 @@ func jitter(d time.Duration) time.Duration {
 // look asks the server who it is, opens the reign if that changed, and reads
 // what it does when memory runs out.
 func (s *Store) look() error {
-	ctx, cancel := context.WithTimeout(s.life, controlTimeout)
+	ctx, cancel := context.WithTimeout(s.life, openTimeout+controlTimeout)
 	defer cancel()
 	seen := s.opens.Load()
 	run, err := serverRun(ctx, s.control.Load())
@@ -107,7 +107,10 @@ func (s *Store) report(err error) {
 	switch {
 	case err == nil && before != nil:
 		s.log.Info("redis reached", "reign", formatReign(s.reigns.at(0).nonce), "run_id", *s.run.Load())
-	case err != nil && (before == nil || errors.Is(before, errNotYet)):
+	case err == nil || before != nil && !errors.Is(before, errNotYet):
+	case errors.Is(err, errNotYetUsed):
+		s.log.Warn("redis reached, but not used yet", "err", err)
+	default:
 		s.log.Warn("redis unreachable", "err", err)
 	}
 }
