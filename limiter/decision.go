@@ -95,9 +95,11 @@ const (
 	DecidedByClosed
 	// DecidedByNoRule: no rule matched, so nothing was counted.
 	DecidedByNoRule
+	// DecidedByLease: units the node took from the store ahead of use.
+	DecidedByLease
 )
 
-func (d DecidedBy) String() string { return [...]string{"store", "closed", "no_rule"}[d] }
+func (d DecidedBy) String() string { return [...]string{"store", "closed", "no_rule", "lease"}[d] }
 
 // stricter says whether a is to be reported rather than b.
 func stricter(a, b *Status) bool {

@@ -30,6 +30,7 @@ type Engine struct {
 	disbelieved atomic.Uint64
 
 	receipts *Receipts // nil: none are given
+	leases   *Leases   // nil: there are none
 }
 
 // NewEngine returns an engine that decides by the rules, in the store, knowing
@@ -132,12 +133,20 @@ const Budget = 50 * time.Millisecond
 // period that the store's clock contradicts and a reign that began meanwhile.
 const maxAsks = 3
 
-// decide asks the store once for all plans, and again for those that it did
-// not decide because they rest on a period or a reign that is not its own.
+// decide decides all plans: from leases what they cover, else in the store. What
+// the store did not decide may be covered by now.
 func (e *Engine) decide(ctx context.Context, plans []*plan) {
 	if len(plans) == 0 {
 		return
 	}
+	e.spend(plans)
+	e.askAll(ctx, plans)
+	e.spend(plans)
+}
+
+// askAll asks the store once for all plans, and again for those that it did
+// not decide because they rest on a period or a reign that is not its own.
+func (e *Engine) askAll(ctx context.Context, plans []*plan) {
 	e.ask(ctx, plans)
 	again := undecided(plans)
 	if len(again) == 0 {
@@ -220,6 +229,10 @@ func (e *Engine) record(p *plan) {
 		e.store.Cancel(c)
 		c.Fail(errNotBelieved)
 		e.disbelieved.Add(1)
+		return
+	}
+	if e.leases != nil {
+		e.leases.met(c, p.began)
 	}
 }
 

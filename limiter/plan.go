@@ -16,6 +16,8 @@ type plan struct {
 	now   time.Time // names the period: the node's at first, then the store's
 	call  store.Call
 	parts []part
+	// leased: the call was decided from leases.
+	leased bool
 	// refused are the quotas that the node cannot count: the call only looks.
 	refused []int
 	// rightsWait is how long to wait for rights, of the quotas that lack them.
@@ -38,7 +40,7 @@ type part struct {
 }
 
 func (p *plan) reset(rules *rule.Set, now time.Time) {
-	p.rules, p.began, p.now = rules, now, now
+	p.rules, p.began, p.now, p.leased = rules, now, now, false
 	p.call.Buckets, p.call.Quotas = p.call.Buckets[:0], p.call.Quotas[:0]
 	p.call.Status, p.call.Err, p.call.Request = store.Failed, nil, quota.RequestID{}
 	p.parts, p.ends, p.refused, p.rightsWait = p.parts[:0], p.ends[:0], p.refused[:0], 0
@@ -52,7 +54,8 @@ func (p *plan) forget() {
 	p.rules = nil
 }
 
-func (p *plan) asked() bool { return len(p.parts) > 0 }
+// asked says whether there is something to ask the store.
+func (p *plan) asked() bool { return len(p.parts) > 0 && !p.leased }
 
 // decided says whether the store's answers stand.
 func (p *plan) decided() bool {
@@ -171,7 +174,10 @@ func (p *plan) decision(parts []part) Decision {
 		return Decision{Allowed: true, DecidedBy: DecidedByNoRule}
 	}
 	d := Decision{Allowed: true}
-	if !p.decided() {
+	switch {
+	case p.leased:
+		d.DecidedBy = DecidedByLease
+	case !p.decided():
 		d.DecidedBy = DecidedByClosed
 	}
 	for i := range parts {
