@@ -25,15 +25,12 @@ func (c *Core) hearRequest(now time.Duration, p *peer, r *request) {
 	if r == nil {
 		return
 	}
-	p.asked, p.askedAt = true, now
+	p.asked, p.askedAt, p.askedFirst = true, now, r.first
 	c.urgent = true
 	if r.ofSpans() {
 		p.requests = p.requests[:0]
 		if c.answer.to == p.Name {
 			c.answer = answer{}
-		}
-		if !r.exchange {
-			c.giveWay(now, p)
 		}
 	}
 	if len(p.requests) >= maxRequests {

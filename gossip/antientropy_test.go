@@ -107,6 +107,26 @@ func TestAntiEntropyCostsTheDifference(t *testing.T) {
 	}
 }
 
+// An empty node gets every row once, whichever of the two has the lower name and
+// though both begin a session.
+func TestAnEmptyNodeGetsEveryRowOnce(t *testing.T) {
+	for _, full := range []string{"eu-1", "us-1"} {
+		c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"us-1", "us"})
+		var encoder rowEncoder
+		size := 0
+		c.cores[full].firstSync = true
+		for i := range 50_000 {
+			name, e := testName(fmt.Sprintf("customer-%022d", i)), testEntry("ap", 5000)
+			restore(c.cores[full], name, e)
+			size += len(encoder.append(nil, name, []crdt.Entry{e}, wholeRow, c.cores[full].regions.index))
+		}
+		c.heal(5 * time.Second)
+		if sent := int(c.bytesSent()); sent > size*5/4+512<<10 {
+			t.Errorf("%s was full: %d bytes for rows of %d bytes", full, sent, size)
+		}
+	}
+}
+
 // Where nothing differs, a session is one small frame each way.
 func TestASessionOfEqualsIsSmall(t *testing.T) {
 	c, _ := twins(t, 10_000, 0)

@@ -10,12 +10,14 @@ import (
 // nextRequest works at the next request of a session, and says whether there is
 // more to do.
 func (c *Core) nextRequest(now time.Duration) (m Message, more bool) {
-	p := c.nextPeer(func(p *peer) bool { return p.session.asks() && (p.session.made == 0 || p.waiting < maxWaiting) })
+	p := c.nextPeer(func(p *peer) bool {
+		return p.session.asks() && !c.pauses(now, p) && (p.session.made == 0 || p.waiting < maxWaiting)
+	})
 	if p == nil {
 		return Message{}, false
 	}
 	s := &p.session
-	request := &wirev1.SyncRequest{Session: s.number, Full: c.isFull()}
+	request := &wirev1.SyncRequest{Session: s.number, Full: c.isFull(), First: !c.firstSync}
 	switch {
 	case s.made == 0:
 		request.Exchange = s.exchange != 0

@@ -244,7 +244,7 @@ func (w *lossyWorld) run(bound time.Duration) (healed time.Duration) {
 
 // TestNodesBecomeEqual whatever is lost, repeated, overtaken or forgotten.
 func TestNodesBecomeEqual(t *testing.T) {
-	seeds := uint64(60)
+	seeds := uint64(40)
 	if testing.Short() {
 		seeds = 20
 	}

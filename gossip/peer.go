@@ -16,9 +16,10 @@ type peer struct {
 
 	session session
 	// Its requests that wait to be answered, and when it last made one.
-	requests []*request
-	asked    bool
-	askedAt  time.Duration
+	requests   []*request
+	asked      bool
+	askedAt    time.Duration
+	askedFirst bool
 	// Rows it lacks; rows it told of that have no name here.
 	owedRows, unknown changes
 	// Rows of its repairs that were new here, and when one last was; whether

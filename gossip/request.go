@@ -18,6 +18,7 @@ type request struct {
 	exchange bool
 	full     bool
 	partial  bool
+	first    bool
 
 	spans []spanDigest // in order
 
@@ -87,7 +88,7 @@ func readLeaf(r *packedReader) (l leafList) {
 // readRequest judges and reads a request.
 func readRequest(w *wirev1.SyncRequest) (*request, error) {
 	r := &request{
-		session: w.Session, number: w.Number, exchange: w.Exchange, full: w.Full, partial: w.Partial,
+		session: w.Session, number: w.Number, exchange: w.Exchange, full: w.Full, partial: w.Partial, first: w.First,
 		span: crdt.Span{Start: w.StartUnixSeconds, End: w.EndUnixSeconds}, groups: w.Groups,
 	}
 	switch {

@@ -9,6 +9,9 @@ func (c *Core) expireSessions(now time.Duration) {
 			c.counters.Gaps++
 			p.session.want(now)
 		}
+		if c.pauses(now, p) {
+			p.session.movedAt = now
+		}
 		if p.session.expire(now) {
 			c.counters.AskTimeouts++
 		}
@@ -45,20 +48,19 @@ func (c *Core) beginSession(now time.Duration, p *peer, exchange uint64) {
 	c.counters.Asks++
 }
 
+// asking says whether a peer's session with this node goes on.
+func (p *peer) asking(now time.Duration) bool { return p.asked && now-p.askedAt < turnQuiet }
+
 // yields says whether this node's session with a peer waits for that of the
 // peer's, which heals both.
 func (c *Core) yields(now time.Duration, p *peer) bool {
-	return c.firstSync && p.asked && now-p.askedAt < turnQuiet && now-p.session.dueAt < turnPatience
+	return c.firstSync && p.asking(now) && now-p.session.dueAt < turnPatience
 }
 
-// giveWay ends a session that has not begun to move when the peer's crosses it:
-// of two, the node with the lower name goes first.
-func (c *Core) giveWay(now time.Duration, p *peer) {
-	s := &p.session
-	if s.number != 0 && s.exchange == 0 && s.answered == 0 && c.firstSync && p.Name < c.node {
-		s.end()
-		s.want(now)
-	}
+// pauses says whether a session that was begun waits for that of the peer's: a
+// node that has had none goes first, then the one with the lower name.
+func (c *Core) pauses(now time.Duration, p *peer) bool {
+	return c.firstSync && p.session.exchange == 0 && p.asking(now) && (p.askedFirst || p.Name < c.node)
 }
 
 func (c *Core) inSession() (n int) {

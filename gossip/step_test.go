@@ -67,3 +67,49 @@ func TestEndedRowsGoInSmallSteps(t *testing.T) {
 		t.Fatalf("%d rows stayed", core.Len())
 	}
 }
+
+// Nor does a session, whose lists and answers may be long.
+func TestSessionsGoInSmallSteps(t *testing.T) {
+	const rows = 20_000
+	c, _ := twins(t, rows, rows)
+	eu, us := c.cores["eu-1"], c.cores["us-1"]
+	eu.Tick(0, testNowUnix)
+	us.Tick(0, testNowUnix)
+	leaf := 0 // rows of the largest leaf
+	for i := range 1 << 16 {
+		leaf = max(leaf, len(eu.rows.Leaf(nil, eu.rows.Spans(nil)[0], uint16(i))))
+	}
+	listed := func() int {
+		s := &eu.byName["us-1"].session
+		return s.list.marks
+	}
+	for busy := true; busy; {
+		busy = false
+		for _, core := range []*Core{eu, us} {
+			for more := true; more; {
+				marks, count := listed(), us.answer.count
+				var m Message
+				m, more = core.Next(0)
+				if n := max(listed()-marks, us.answer.count-count); n > stepRows+leaf {
+					t.Fatalf("%d rows with one call", n)
+				}
+				if m.IsZero() {
+					continue
+				}
+				busy = true
+				core.Sent(m.To)
+				in, to := Decode(m.Frame(0)), c.cores[m.To]
+				for more := true; more; {
+					before := to.Changes()
+					more, _ = to.Step(0, in)
+					if n := to.Changes() - before; n > 3*stepRows {
+						t.Fatalf("%d entries taken in with one call", n)
+					}
+				}
+			}
+		}
+	}
+	if !c.equal() {
+		t.Fatal("the session did not come to its end")
+	}
+}

@@ -114,6 +114,13 @@ func (m *Mesh) takeUnsaved(limit int) []*crdt.Row {
 	return m.core.TakeUnsaved(limit)
 }
 
+// TakeChanged is Core.TakeChanged.
+func (m *Mesh) TakeChanged(dst []crdt.RowID, limit int) []crdt.RowID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.core.TakeChanged(dst, limit)
+}
+
 // MarkDurable takes rows of TakeUnsaved that are on disk to stay: other regions
 // are told of this region's gifts in them only now, see Core.MarkDurable.
 func (m *Mesh) MarkDurable(rows []*crdt.Row) {

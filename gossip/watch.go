@@ -16,10 +16,3 @@ func (c *Core) TakeChanged(dst []crdt.RowID, limit int) []crdt.RowID {
 	}
 	return dst
 }
-
-// TakeChanged is Core.TakeChanged.
-func (m *Mesh) TakeChanged(dst []crdt.RowID, limit int) []crdt.RowID {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.core.TakeChanged(dst, limit)
-}

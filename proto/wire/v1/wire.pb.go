@@ -219,7 +219,9 @@ type SyncRequest struct {
 	// 4 bytes of digest.
 	Leaves []byte `protobuf:"bytes,10,opt,name=leaves,proto3" json:"leaves,omitempty"`
 	// If set, the first leaf begins after this ID.
-	After         []byte `protobuf:"bytes,11,opt,name=after,proto3" json:"after,omitempty"`
+	After []byte `protobuf:"bytes,11,opt,name=after,proto3" json:"after,omitempty"`
+	// The sender has finished no session since it started: its own goes first.
+	First         bool `protobuf:"varint,12,opt,name=first,proto3" json:"first,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -329,6 +331,13 @@ func (x *SyncRequest) GetAfter() []byte {
 		return x.After
 	}
 	return nil
+}
+
+func (x *SyncRequest) GetFirst() bool {
+	if x != nil {
+		return x.First
+	}
+	return false
 }
 
 // SyncAnswer answers one request; rows stand in the frame.
@@ -909,7 +918,7 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	"\aunknown\x18\x11 \x01(\fR\aunknown\x12\x16\n" +
 	"\x06repair\x18\x12 \x01(\bR\x06repair\x123\n" +
 	"\arequest\x18\x13 \x01(\v2\x19.weir.wire.v1.SyncRequestR\arequest\x120\n" +
-	"\x06answer\x18\x14 \x01(\v2\x18.weir.wire.v1.SyncAnswerR\x06answerJ\x04\b\a\x10\vJ\x04\b\x0e\x10\x0f\"\xd1\x02\n" +
+	"\x06answer\x18\x14 \x01(\v2\x18.weir.wire.v1.SyncAnswerR\x06answerJ\x04\b\a\x10\vJ\x04\b\x0e\x10\x0f\"\xe7\x02\n" +
 	"\vSyncRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1a\n" +
@@ -922,7 +931,8 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	"\x06groups\x18\t \x01(\fR\x06groups\x12\x16\n" +
 	"\x06leaves\x18\n" +
 	" \x01(\fR\x06leaves\x12\x14\n" +
-	"\x05after\x18\v \x01(\fR\x05after\"\xf6\x01\n" +
+	"\x05after\x18\v \x01(\fR\x05after\x12\x14\n" +
+	"\x05first\x18\f \x01(\bR\x05first\"\xf6\x01\n" +
 	"\n" +
 	"SyncAnswer\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x16\n" +
