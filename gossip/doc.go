@@ -63,7 +63,7 @@
 // Before a node calls its store in a reign that is new to it, it holds a session
 // with every other node of its region ([Mesh.Exchange]). Who begins an exchange or
 // is asked for one enters a new epoch: replies of the store to calls made in an
-// earlier one are taken in, but not believed ([Mesh.RecordAt]).
+// earlier one are lost ([Mesh.RecordAt]).
 //
 // # Gifts
 //

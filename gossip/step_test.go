@@ -70,7 +70,7 @@ func TestEndedRowsGoInSmallSteps(t *testing.T) {
 
 // Nor does a session, whose lists and answers may be long.
 func TestSessionsGoInSmallSteps(t *testing.T) {
-	const rows = 20_000
+	const rows = 10_000 // what one tick lets out
 	c, _ := twins(t, rows, rows)
 	eu, us := c.cores["eu-1"], c.cores["us-1"]
 	eu.Tick(0, testNowUnix)
