@@ -3,36 +3,50 @@ package gossip
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"weir/crdt"
 )
 
-// thousandRows is a frame of 1 000 changed rows with keys of 31 bytes.
-func thousandRows(b *testing.B, version uint64) []byte {
+// thousandRows are frames of 1 000 rows with keys of 31 bytes: new ones, and their
+// changes once they are known.
+func thousandRows(b *testing.B, changes int) (first []byte, deltas [][]byte) {
 	us := testCore("us-1", "us")
 	us.PeerUp(Peer{"eu-1", "eu"})
-	for i := range 1000 {
-		record(us, testName(fmt.Sprintf("customer-%022d", i)), testEntry("us", version))
+	var frames [][]byte
+	for version := range changes + 1 {
+		for i := range 1000 {
+			record(us, testName(fmt.Sprintf("customer-%022d", i)), testEntry("us", uint64(100_000+version)))
+		}
+		for _, m := range tickOf(us, time.Duration(version)*2*freshFor, testNowUnix) {
+			if frame := m.Frame(0); len(Decode(frame).rows) > 0 {
+				frames = append(frames, frame)
+			}
+		}
+		tickOf(us, time.Duration(version)*2*freshFor+freshFor, testNowUnix)
 	}
-	m := tickOf(us, 0, testNowUnix)
-	if len(m) != 1 {
-		b.Fatalf("%d frames", len(m))
+	if len(frames) != changes+1 {
+		b.Fatalf("%d frames", len(frames))
 	}
-	return m[0].Frame(0)
+	return frames[0], frames[1:]
 }
 
 func BenchmarkStepThousandRows(b *testing.B) {
-	frames := [][]byte{thousandRows(b, 1), thousandRows(b, 2), thousandRows(b, 3), thousandRows(b, 4)}
-	b.ReportMetric(float64(len(frames[0]))/1000, "bytes/row")
+	first, deltas := thousandRows(b, 4)
+	b.ReportMetric(float64(len(first))/1000, "bytes/new-row")
+	b.ReportMetric(float64(len(deltas[0]))/1000, "bytes/delta")
 	b.ReportAllocs()
 	var eu *Core
 	for i := range b.N {
-		if i%len(frames) == 0 {
+		if i%len(deltas) == 0 {
 			b.StopTimer()
 			eu = testCore("eu-1", "eu")
+			if err := step(eu, 0, first); err != nil {
+				b.Fatal(err)
+			}
 			b.StartTimer()
 		}
-		if err := step(eu, 0, frames[i%len(frames)]); err != nil {
+		if err := step(eu, 0, deltas[i%len(deltas)]); err != nil {
 			b.Fatal(err)
 		}
 	}
