@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -12,121 +11,123 @@ import (
 // gracePeriod is how long after its end a period is counted, in seconds.
 const gracePeriod = 60
 
-// ledger is the truth: what was counted, told by nobody under test.
-type ledger struct {
-	// counted holds every entry that ever was, by version, and the last.
-	counted map[rowReplica]map[uint64]crdt.Entry
-	last    map[rowReplica]crdt.Entry
-	// must holds, of each replica, the newest that a store, a node or a disk
-	// has known ever since it was counted.
-	must map[rowReplica]crdt.Entry
-}
-
-func newLedger() ledger {
-	return ledger{map[rowReplica]map[uint64]crdt.Entry{}, map[rowReplica]crdt.Entry{}, map[rowReplica]crdt.Entry{}}
-}
-
-func (l *ledger) count(name crdt.RowName, e crdt.Entry) {
-	k := rowReplica{name, e.Replica}
-	if l.counted[k] == nil {
-		l.counted[k] = map[uint64]crdt.Entry{}
-	}
-	l.counted[k][e.Version] = e
-	l.last[k], l.must[k] = e, e
+// dropping says whether nodes may be dropping a row already, by their clocks.
+func (w *world) dropping(name crdt.RowName) bool {
+	return baseUnix+int64(w.now/time.Second) > name.End+gracePeriod-10
 }
 
 // forget lowers what must be known to what somebody still knows. It is called
 // after a store, a process or a disk lost something, and only then.
 func (w *world) forget() {
-	known := map[rowReplica]crdt.Entry{}
-	keep := func(name crdt.RowName, e crdt.Entry) {
-		if k := (rowReplica{name, e.Replica}); e.Version > known[k].Version {
-			known[k] = e
-		}
+	known := map[rowReplica]uint64{}
+	keep := func(id crdt.RowID, e crdt.Entry) {
+		k := rowReplica{id, e.Replica}
+		known[k] = max(known[k], e.Version)
 	}
-	for _, s := range w.stores {
-		for name, e := range s.rows {
-			keep(name, e)
+	for _, r := range w.regions {
+		for _, s := range []*redis{r.store, r.old} {
+			if s == nil {
+				continue
+			}
+			for id, row := range s.rows {
+				for _, e := range s.entries(row) {
+					keep(id, e)
+				}
+			}
 		}
 	}
 	for _, n := range w.nodes {
-		for _, e := range w.known(n) {
-			keep(e.row, e.entry)
+		if n.core != nil {
+			for id, entries := range n.seen {
+				for _, e := range entries {
+					keep(id, e)
+				}
+			}
 		}
-		for name, row := range n.disk {
+		for id, row := range n.disk {
 			for _, e := range row.Entries() {
-				keep(name, e)
+				keep(id, e)
 			}
 		}
 	}
-	for k, must := range w.ledger.must {
-		if known[k].Version < must.Version && !w.ends(k.row) && !w.ownNumbers() {
-			w.note("  forgotten, among %d", len(known))
-			w.report.Forgotten++
-			w.ledger.must[k] = known[k]
-		}
-	}
-}
-
-func (w *world) ownNumbers() bool { return w.opt.Mutant != nil && w.opt.Mutant.OwnNumbers }
-
-func (w *world) ends(name crdt.RowName) bool { return name.End < baseUnix }
-
-type knownEntry struct {
-	row   crdt.RowName
-	entry crdt.Entry
-}
-
-// known is what a live node's core holds.
-func (w *world) known(n *node) (out []knownEntry) {
-	if n.core == nil {
-		return nil
-	}
-	var row crdt.Row
-	for _, name := range w.rows {
-		if n.core.Row(name.ID(), &row) {
-			for _, e := range row.Entries() {
-				out = append(out, knownEntry{name, e})
+	for _, rt := range w.truth.list {
+		for _, k := range rt.order {
+			if v := known[rowReplica{rt.id, k.replica}]; v < k.must {
+				w.report.Forgotten++
+				k.must = v
 			}
 		}
 	}
-	return out
 }
 
-// checkNode looks at a node whose core changed: nothing fell, nothing was
-// invented.
-func (w *world) checkNode(n *node) {
-	if n.core.Changes() == n.changes {
+// look looks at a node whose core changed: nothing fell, nothing was invented,
+// nothing left its region that no disk held.
+func (n *node) look() {
+	for {
+		n.changed = n.core.TakeChanged(n.changed[:0], 100)
+		for _, id := range n.changed {
+			n.lookAt(id)
+		}
+		if len(n.changed) < 100 {
+			return
+		}
+	}
+}
+
+func (n *node) lookAt(id crdt.RowID) {
+	if !n.core.Row(id, &n.row) {
 		return
 	}
-	n.changes = n.core.Changes()
-	now := map[rowReplica]crdt.Entry{}
-	for _, k := range w.known(n) {
-		id := rowReplica{k.row, k.entry.Replica}
-		now[id] = k.entry
-		if !w.ownNumbers() && w.ledger.counted[id][k.entry.Version] != k.entry {
-			w.violate("invented", "%s has %v of row %s, which nobody counted", n.name, k.entry, k.row.Key)
-		}
-	}
-	for id, before := range n.seen {
-		e := now[id]
-		if w.ends(id.row) {
+	w := n.w
+	rt := w.truth.rows[id]
+	before := n.seen[id]
+	now := append([]crdt.Entry(nil), n.row.Entries()...)
+	n.seen[id] = now
+	n.giver.note(id)
+	for _, e := range now {
+		have := find(before, e.Replica)
+		if have == e {
 			continue
 		}
-		if e.Version < before.Version || e.Taken < before.Taken || e.Returned < before.Returned {
-			w.violate("grow", "%s: row %s fell from %v to %v", n.name, id.row.Key, before, e)
+		if e.Version < have.Version || e.Taken < have.Taken || e.Returned < have.Returned {
+			w.violate("grow", "%s: row %s fell from %v to %v", n.name, n.row.Name().Key, have, e)
+		}
+		if rt == nil || !rt.wrote(e) {
+			w.violate("invented", "%s has %v of row %s, which nobody counted", n.name, e, n.row.Name().Key)
+			return
+		}
+		if e.Replica.Region != n.region.name {
+			w.truth.outside(n, id, e)
 		}
 	}
-	n.seen = now
+	if len(now) < len(before) {
+		w.violate("grow", "%s: row %s had %d replicas and has %d", n.name, n.row.Name().Key, len(before), len(now))
+	}
+}
+
+func find(entries []crdt.Entry, r crdt.Replica) crdt.Entry {
+	for _, e := range entries {
+		if e.Replica == r {
+			return e
+		}
+	}
+	return crdt.Entry{}
+}
+
+// wrote says whether an entry is one that its writer wrote.
+func (rt *rowTruth) wrote(e crdt.Entry) bool {
+	k := rt.replicas[e.Replica]
+	return k != nil && e.Version > 0 && e.Version <= uint64(len(k.entries)) && k.entries[e.Version-1] == e
 }
 
 // checkAges: a region whose every way out is shut is not said to be fresher
 // than its silence. What is on its way is not aged: a word of it may be passed
 // on by one node after another, each time late.
-func (w *world) checkAges(n *node) {
+func (n *node) checkAges() {
+	w := n.w
 	for _, h := range n.core.Heard(n.now()) {
 		since, silent := w.net.silent[h.Region]
-		if silent && h.Region != n.region && h.Known && h.Age < w.now-since-4*w.net.worst-time.Second {
+		if silent && h.Region != n.region.name && h.Known && h.Age < w.now-since-4*w.net.worst-time.Second {
 			w.violate("ages", "%s says %s is %v old; it has been silent for %v", n.name, h.Region, h.Age, w.now-since)
 		}
 	}
@@ -138,87 +139,48 @@ func (w *world) agreed() bool { return w.disagreement() == "" }
 
 func (w *world) disagreement() string {
 	nodes := w.living()
-	first := w.state(nodes[0])
-	for _, n := range nodes[1:] {
-		if s := w.state(n); !maps.Equal(first, s) {
-			return fmt.Sprintf("%s has %s, %s has %s", nodes[0].name, show(first), n.name, show(s))
+	for _, rt := range w.truth.list {
+		if w.dropping(rt.name) {
+			continue
 		}
-	}
-	for k, must := range w.ledger.must {
-		if got := first[k]; !w.ownNumbers() && got.Version < must.Version && !w.ends(k.row) {
-			return fmt.Sprintf("all have %v of row %s, %v was counted and not forgotten", got, k.row.Key, must)
+		first := nodes[0].entries(rt)
+		for _, n := range nodes[1:] {
+			if have := n.entries(rt); !equal(first, have) {
+				return fmt.Sprintf("row %s: %s has %s, %s has %s", rt.name.Key, nodes[0].name, show(first), n.name, show(have))
+			}
+		}
+		for _, k := range rt.order {
+			if got := find(first, k.replica); got.Version < k.must {
+				return fmt.Sprintf("all have %v of row %s, version %d was counted and not forgotten", got, rt.name.Key, k.must)
+			}
 		}
 	}
 	return ""
 }
 
-func (w *world) state(n *node) map[rowReplica]crdt.Entry {
-	out := map[rowReplica]crdt.Entry{}
-	for _, k := range w.known(n) {
-		if !w.ends(k.row) {
-			out[rowReplica{k.row, k.entry.Replica}] = k.entry
-		}
+func (n *node) entries(rt *rowTruth) []crdt.Entry {
+	if n.core == nil || !n.core.Row(rt.id, &n.row) {
+		return nil
 	}
-	return out
+	return append([]crdt.Entry(nil), n.row.Entries()...)
 }
 
-func show(state map[rowReplica]crdt.Entry) string {
+func equal(a, b []crdt.Entry) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func show(entries []crdt.Entry) string {
 	var lines []string
-	for k, e := range state {
-		lines = append(lines, fmt.Sprintf("%s %v", k.row.Key, e))
+	for _, e := range entries {
+		lines = append(lines, fmt.Sprintf("%s/%x v%d +%d −%d", e.Replica.Region, e.Replica.Nonce&0xffff, e.Version, e.Taken, e.Returned))
 	}
 	return "{" + strings.Join(lines, "; ") + "}"
-}
-
-// checkEnd compares every row's sums with the ledger.
-func (w *world) checkEnd() {
-	for _, name := range w.rows {
-		if w.ends(name) {
-			continue
-		}
-		for _, region := range w.regions {
-			w.checkSums(name, region)
-		}
-	}
-	for _, n := range w.living() {
-		if !n.core.FirstSync() {
-			w.violate("sync", "%s never got a whole answer", n.name)
-		}
-		for _, h := range n.core.Heard(n.now()) {
-			if !h.Known || h.Age > 2*time.Second {
-				w.violate("ages", "%s says %s is %v old (known: %v), all is well", n.name, h.Region, h.Age, h.Known)
-			}
-		}
-		if n.unix() > baseUnix-55+gracePeriod+1 && n.core.Len() > len(w.rows)-1 {
-			w.violate("periods", "%s keeps %d rows, one of them ended", n.name, n.core.Len())
-		}
-	}
-}
-
-// checkSums: never below what was counted and not forgotten, never above what
-// was counted.
-func (w *world) checkSums(name crdt.RowName, region string) {
-	var low, high crdt.Entry
-	add := func(sum *crdt.Entry, k rowReplica, e crdt.Entry) {
-		if k.row == name && k.replica.Region == region {
-			sum.Taken += e.Taken
-			sum.Returned += e.Returned
-		}
-	}
-	for k, e := range w.ledger.must {
-		add(&low, k, e)
-	}
-	for k, e := range w.ledger.last {
-		add(&high, k, e)
-	}
-	w.report.Counted += high.Taken
-	for _, n := range w.living() {
-		var row crdt.Row
-		n.core.Row(name.ID(), &row)
-		taken, returned := row.Region(region)
-		if taken < low.Taken || taken > high.Taken || returned < low.Returned || returned > high.Returned {
-			w.violate("ledger", "%s: region %s of row %s took %d and gave back %d; counted %d and %d, known ever since %d and %d",
-				n.name, region, name.Key, taken, returned, high.Taken, high.Returned, low.Taken, low.Returned)
-		}
-	}
 }

@@ -1,19 +1,26 @@
-// Package sim runs the real replication core under a hostile network, in
-// virtual time and in one thread: the same seed gives the same run, event by
-// event.
+// Package sim runs the real parts of global quotas together under a hostile
+// world, in virtual time and in one thread: the same seed gives the same run,
+// event by event.
 //
-// A run has two or three regions of one or two nodes. Each region has a toy store whose entry
-// grows with every decision, and nodes that tell their core of it. Frames are
-// lost (with and without word to the sender), delayed, overtaken, repeated and
-// garbled; links break in one direction or both, within partitions too; nodes
-// die and come back with their snapshot, an old one or none; stores are wiped
-// and begin a new reign. Then everything heals but for one link, maybe, and within a bounded time all
-// nodes must agree with the ledger.
+// Real are the replication core (gossip.Core), the ledger over it, the rule by
+// which a store decides (quota.Row) and the policy that gives. Made up are what
+// they stand on: the network between nodes, the processes with their clocks and
+// disks, and each region's store, which keeps a marker, rows, leases, request
+// ids and receipts as the scripts do, and is wiped, set back, doubled, cut off
+// and slow.
 //
-// The ledger is kept outside the code under test. It knows two bounds of every
-// replica: what was ever counted, and what of that at least one store, node or
-// snapshot has known ever since. Rows must end between the two, and where
-// nothing was forgotten the two are one.
+// A run has two to four regions of one to three nodes, a few quotas and an
+// overshoot. Its plan is drawn from the seed: which kinds of faults there are,
+// and what else there is to do (leases, refunds, grants, a next split). Then
+// everything heals but for one link, maybe, and within a bounded time all nodes
+// must agree with the truth.
+//
+// The truth is kept outside the code under test. It knows what clients were told
+// and gave back, every entry that was ever written, and who knew it when. From
+// that come the bound, Σ allowed ≤ ⌊Q + ε⌋, and what the faults of a run excuse
+// beyond it: what was known only to nodes that are gone or to a lost copy of a
+// store, and, for each second master, what its region had left or received
+// meanwhile. A run without such faults is excused nothing.
 //
 // Run one seed with its trace:
 //

@@ -1,10 +1,6 @@
 package sim
 
-import (
-	"time"
-
-	"weir/crdt"
-)
+import "time"
 
 // fault breaks or mends something, again and again.
 func (w *world) fault() {
@@ -13,34 +9,77 @@ func (w *world) fault() {
 	}
 	w.at(w.faultGap(), "fault", w.fault)
 	n := w.nodes[w.rand.IntN(len(w.nodes))]
-	region := w.regions[w.rand.IntN(len(w.regions))]
-	switch w.rand.IntN(10) {
-	case 0:
-		w.note("  weather changes")
-		w.net.weather()
-	case 1:
-		w.cut("region "+region, func(m *node) bool { return m.region == region }, true)
-	case 2:
-		w.cut("node "+n.name, func(m *node) bool { return m == n }, true)
-	case 3:
-		w.cut("out of region "+region, func(m *node) bool { return m.region == region }, false)
-	case 4:
-		w.cutPairs()
-	case 5, 6:
-		w.mend()
-	case 7, 8:
-		if w.chance(0.1) && w.mayBury(n) {
+	r := w.regions[w.rand.IntN(len(w.regions))]
+	kind := Faults(1) << w.rand.IntN(len(faultNames))
+	if !w.plan.Faults.has(kind) {
+		kind = w.plan.Faults & -w.plan.Faults // the first there is
+	}
+	switch kind {
+	case Network:
+		w.breakNetwork(n, r)
+	case Crashes, Disks:
+		w.crashSome(n, r)
+	case Burials:
+		if w.chance(0.3) && w.mayBury(n) {
 			w.bury(n)
-		} else {
-			w.crashAndRestart(n)
 		}
-	case 9:
-		if w.chance(0.5) {
-			w.note("  store of %s wiped", region)
-			w.wipe(w.stores[region])
-		}
+	case Pauses:
+		w.pauseAndWake(n)
+	default:
+		w.breakStore(kind, r)
 	}
 	w.noteSilence()
+}
+
+func (w *world) breakNetwork(n *node, r *region) {
+	switch w.rand.IntN(8) {
+	case 0, 1:
+		w.note("  weather changes")
+		w.net.weather()
+	case 2:
+		w.cut("region "+r.name, func(m *node) bool { return m.region == r }, true)
+	case 3:
+		w.cut("node "+n.name, func(m *node) bool { return m == n }, true)
+	case 4:
+		w.cut("out of region "+r.name, func(m *node) bool { return m.region == r }, false)
+	case 5:
+		w.cutPairs()
+	default:
+		w.mend()
+	}
+}
+
+// crashSome ends one process, those of a region, or all, and starts them again.
+func (w *world) crashSome(n *node, r *region) {
+	if w.plan.Faults&(Crashes|Disks) == 0 {
+		return
+	}
+	switch w.wheel(8, 1, 1) {
+	case 0:
+		w.crashAndRestart(n)
+	case 1:
+		for _, m := range r.nodes {
+			w.crashAndRestart(m)
+		}
+	default:
+		for _, m := range w.nodes {
+			w.crashAndRestart(m)
+		}
+	}
+}
+
+// pauseAndWake stops a process and lets it go on, some time later or an hour.
+func (w *world) pauseAndWake(n *node) {
+	if !n.runs() {
+		return
+	}
+	n.pause()
+	life := n.life
+	w.at(w.between(10*time.Millisecond, 5*time.Second), "wake "+n.name, func() {
+		if n.life == life && n.core != nil {
+			n.wake()
+		}
+	})
 }
 
 // cut blocks the links out of a group, and into it if both.
@@ -91,6 +130,7 @@ func (w *world) dig() {
 	}
 	both := w.chance(0.5)
 	w.note("  hole %s → %s, both ways: %v", a.name, b.name, both)
+	w.unwell()
 	w.net.holes[link{a.name, b.name}] = true
 	if both {
 		w.net.holes[link{b.name, a.name}] = true
@@ -127,9 +167,13 @@ func (w *world) mayBury(n *node) bool {
 // bury ends a node for good: neither it nor its disk comes back.
 func (w *world) bury(n *node) {
 	w.note("  %s is gone for good", n.name)
-	n.buried, n.core = true, nil
-	n.disk, n.oldDisk = map[crdt.RowName]*crdt.Row{}, map[crdt.RowName]*crdt.Row{}
+	if n.core != nil {
+		w.truth.died(n)
+	}
+	n.buried, n.core, n.paused, n.backlog, n.flights = true, nil, false, nil, nil
+	n.wipeDisk()
 	w.forget()
+	w.unwell()
 }
 
 // living are the nodes that are not buried.
@@ -144,11 +188,11 @@ func (w *world) living() (nodes []*node) {
 
 // noteSilence keeps since when each region has had no way out.
 func (w *world) noteSilence() {
-	for _, region := range w.regions {
-		silent := true
+	for _, r := range w.regions {
+		silent, region := true, r.name
 		for _, a := range w.nodes {
 			for _, b := range w.nodes {
-				if a.region == region && b.region != region && w.net.open(a, b) {
+				if a.region == r && b.region != r && w.net.open(a, b) {
 					silent = false
 				}
 			}
@@ -169,11 +213,21 @@ func (w *world) buryOne() {
 	}
 }
 
+// unwell notes that something broke.
+func (w *world) unwell() {
+	if w.wellSince > 0 {
+		w.wellSince = w.now
+	}
+}
+
 // calm ends all faults and lets every node live.
 func (w *world) calm() {
 	w.calming = true
+	w.wellSince = w.now
 	w.net.calm()
+	w.calmStores()
 	for _, n := range w.living() {
+		n.wake()
 		if n.core == nil {
 			w.start(n)
 		}
@@ -184,5 +238,7 @@ func (w *world) calm() {
 func (w *world) heal() {
 	w.calm()
 	w.healing = true
-	w.reconcile()
+	for _, n := range w.living() {
+		n.readStore()
+	}
 }

@@ -36,7 +36,11 @@ type network struct {
 
 func newNetwork(w *world) network {
 	n := network{w: w, blocked: map[link]bool{}, holes: map[link]bool{}, silent: map[string]time.Duration{}}
-	n.weather()
+	n.calm()
+	if w.plan.Faults.has(Network) {
+		n.weather()
+	}
+	n.worst = max(n.worst, n.delay+n.jitter)
 	return n
 }
 
@@ -69,7 +73,7 @@ func (n *network) hole(from, to *node) bool { return n.holes[link{from.name, to.
 // send takes a frame from a node. The sender hears that it was sent, or that it
 // was not; where it was lost it may hear either.
 func (n *network) send(from *node, m gossip.Message) {
-	w, life := n.w, from.life
+	w := n.w
 	to := w.node(m.To)
 	lost := !n.open(from, to) || to.core == nil || w.chance(n.loss)
 	told, verdict := lost && w.chance(n.told), w.between(1, 50*time.Millisecond)
@@ -77,14 +81,14 @@ func (n *network) send(from *node, m gossip.Message) {
 		// A connection is never made; the sender waits for it.
 		told, verdict = true, holePatience
 	}
-	frame := m.Frame(0)
-	w.note("  %s → %s %d bytes lost=%v told=%v", from.name, m.To, len(frame), lost, told)
-	w.at(verdict, "report "+from.name, func() {
-		switch {
-		case from.life != life || from.core == nil:
-		case told:
+	frame, view := m.Frame(0), from.tells(to)
+	if w.opt.Trace != nil {
+		w.note("  %s → %s %d bytes lost=%v told=%v", from.name, m.To, len(frame), lost, told)
+	}
+	from.later(verdict, "report", func() {
+		if told {
 			from.core.Undelivered(from.now(), m.To)
-		default:
+		} else {
 			from.core.Sent(m.To)
 		}
 	})
@@ -92,41 +96,41 @@ func (n *network) send(from *node, m gossip.Message) {
 		return
 	}
 	delay := n.delay + w.between(0, n.jitter)
+	if from.region == to.region {
+		delay /= 10
+	}
 	switch {
 	case w.chance(n.garble):
 		frame = append([]byte{0xff}, frame...)
 	case w.chance(n.twice):
-		n.carry(from, to, frame, slowest+w.between(0, 8*time.Second))
+		n.carry(to, frame, view, slowest+w.between(0, 8*time.Second))
 	}
-	n.carry(from, to, frame, delay)
+	n.carry(to, frame, view, delay)
 }
 
-func (n *network) carry(from, to *node, frame []byte, delay time.Duration) {
-	w, life := n.w, to.life
-	w.at(delay, "frame "+from.name+" → "+to.name, func() {
-		// Who recorded a frame could replay it to a new process, which cannot
-		// know; a network does not.
-		if to.core == nil || to.life != life {
-			return
-		}
+func (n *network) carry(to *node, frame []byte, view splitView, delay time.Duration) {
+	w := n.w
+	// Who recorded a frame could replay it to a new process, which cannot
+	// know; a network does not.
+	to.later(delay, "frame", func() {
+		to.hearSplit(view)
 		err := to.step(w.mutate(to, frame))
 		if bad := frame[0] == 0xff; bad != (err != nil) {
 			w.violate("malformed", "a frame of %d bytes, garbled: %v, gave %v", len(frame), bad, err)
 		}
-		w.checkNode(to)
 	})
 }
 
 // mutate lets the mutant at a frame.
 func (w *world) mutate(to *node, frame []byte) []byte {
-	if w.opt.Mutant == nil || w.opt.Mutant.Frame == nil || frame[0] == 0xff {
+	if w.mutant.Frame == nil || frame[0] == 0xff {
 		return frame
 	}
 	var f wirev1.Frame
 	if err := proto.Unmarshal(frame, &f); err != nil {
 		panic(err)
 	}
-	w.opt.Mutant.Frame(&f, func(r *wirev1.Row, replica crdt.Replica) crdt.Entry {
+	w.mutant.Frame(&f, func(r *wirev1.Row, replica crdt.Replica) crdt.Entry {
 		var row crdt.Row
 		to.core.Row(rowName(r).ID(), &row)
 		e, _ := row.Entry(replica)

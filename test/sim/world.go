@@ -1,20 +1,18 @@
 package sim
 
 import (
-	"container/heap"
 	"fmt"
-	"hash"
-	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"time"
 
 	"weir/crdt"
-	wirev1 "weir/proto/wire/v1"
 )
 
+// baseUnix is the time of day at virtual instant 0.
+const baseUnix = 1_790_000_000
+
 const (
-	baseUnix = 1_790_000_000
 	// healBound is how long after the last fault nodes may differ.
 	healBound = 5 * time.Second
 	// burialBound is how long after that it may take to notice that a node has
@@ -25,46 +23,19 @@ const (
 	holeBound = 30 * time.Second
 )
 
-// Weights of schedules.
-const (
-	twoRegionsChance = 0.25 // that no third region passes news on
-	singleNodeChance = 0.25 // that a region has one node, not two
-	holeChance       = 0.4  // that a link breaks for good
-)
-
-var regionNames = []string{"ap", "eu", "us"}
-
 // Options say what to run.
 type Options struct {
 	Seed uint64
+	// Epsilon is the permitted overshoot, as a share of the quota; below 0: drawn.
+	Epsilon float64
 	// Trace, if set, gets a line for each event.
 	Trace io.Writer
-	// Mutant, if set, breaks the protocol on purpose.
+	// Mutant, if set, breaks a rule on purpose.
 	Mutant *Mutant
-}
-
-// Mutant is a wrong replication, made around the core.
-type Mutant struct {
-	Name string
-	// Record rewrites what a node counts before its core hears it.
-	Record func(crdt.Entry) crdt.Entry
-	// Frame rewrites a frame before a node's core hears it; local returns what
-	// the node knows of a replica.
-	Frame func(f *wirev1.Frame, local func(*wirev1.Row, crdt.Replica) crdt.Entry)
-	// ReuseReplica lets a wiped store go on under its old nonce.
-	ReuseReplica bool
-	// OwnNumbers says that the mutant's entries are not those counted, so that
-	// only sums can be compared.
-	OwnNumbers bool
-}
-
-// Report is what a run came to.
-type Report struct {
-	Trace     uint64 // hash over all events
-	Events    int
-	Healed    time.Duration // from the healing until all nodes agreed
-	Forgotten int           // replicas of which the last counts were lost with all who knew
-	Counted   int64         // units taken, by the ledger
+	// Tune, if set, changes what was drawn.
+	Tune func(*plan)
+	// after, if set, looks at the world as it ended.
+	after func(*world)
 }
 
 // Violation is a broken promise: which checker saw it, and what.
@@ -77,57 +48,53 @@ func (v *Violation) Error() string { return v.Checker + ": " + v.What }
 // world is one run.
 type world struct {
 	opt    Options
+	mutant Mutant // the zero one breaks nothing
+	plan   plan
 	rand   *rand.Rand
 	now    time.Duration
 	queue  events
 	seq    int
-	trace  hash.Hash64
 	report Report
 
-	regions []string
+	regions []*region
+	nodes   []*node
+	net     network
+	truth   truth
+	nonces  uint64
 
-	nodes  []*node
-	stores map[string]*store
-	net    network
-	ledger ledger
-	rows   []crdt.RowName
+	calming   bool          // no fault begins any more
+	healing   bool          // and nothing is counted
+	wellSince time.Duration // all has been well since; 0: it is not
+	violated  *Violation
+}
 
-	calming  bool // no fault begins any more
-	healing  bool // and nothing is counted
-	violated *Violation
+// region is a failure domain: nodes, and the store they share.
+type region struct {
+	name  string
+	index int
+	nodes []*node
+	store *redis
+	// old is a master that goes on beside the store for the nodes that have not
+	// heard of it; nil: there is none.
+	old *redis
+	// kept is an older copy that the store may be set back to; lost, one that was
+	// set back from, which may return.
+	kept, lost *redis
 }
 
 // Run runs one schedule. The error is a *Violation.
 func Run(opt Options) (Report, error) {
-	w := &world{
-		opt:    opt,
-		rand:   rand.New(rand.NewPCG(opt.Seed, 0x51ed)),
-		trace:  fnv.New64a(),
-		stores: map[string]*store{},
-		ledger: newLedger(),
+	w := &world{opt: opt, rand: rand.New(rand.NewPCG(opt.Seed, 0x51ed))}
+	if opt.Mutant != nil {
+		w.mutant = *opt.Mutant
 	}
+	w.plan = w.drawPlan()
+	w.truth = newTruth(w)
 	w.build()
-	end := w.between(5*time.Second, 20*time.Second)
-	if w.chance(holeChance / 2) {
-		w.at(w.between(0, end), "hole", w.dig)
+	w.runPlan()
+	if opt.after != nil {
+		opt.after(w)
 	}
-	if w.chance(0.5) {
-		// What breaks while all is well is repaired by nothing that other losses
-		// set off.
-		w.at(end, "calm", w.calm)
-		calm := w.between(4*time.Second, 8*time.Second)
-		if w.chance(0.5) {
-			w.at(end+w.between(calm/4, calm), "last loss", w.buryOne)
-		}
-		if w.chance(holeChance) {
-			w.at(end+w.between(calm/2, calm), "last hole", w.dig)
-		}
-		end += calm
-	}
-	w.at(end, "heal", w.heal)
-	w.runUntil(end)
-	w.settle()
-	w.report.Trace = w.trace.Sum64()
 	if w.violated != nil {
 		return w.report, w.violated
 	}
@@ -135,34 +102,59 @@ func Run(opt Options) (Report, error) {
 }
 
 func (w *world) build() {
-	for i := range 1 + w.rand.IntN(6) {
-		w.rows = append(w.rows, crdt.RowName{Rule: "daily", Key: fmt.Sprint("k", i), Start: baseUnix - 100, End: baseUnix + 86400})
-	}
-	// A period that ended: its grace runs out in the middle of the run.
-	w.rows = append(w.rows, crdt.RowName{Rule: "daily", Key: "ending", Start: baseUnix - 100, End: baseUnix - 55})
-	w.regions = regionNames
-	if w.chance(twoRegionsChance) {
-		w.regions = regionNames[:2]
-	}
-	for _, r := range w.regions {
-		w.stores[r] = &store{region: r, nonce: w.rand.Uint64()}
-		nodes := 2
-		if w.chance(singleNodeChance) {
-			nodes = 1
-		}
-		for i := range nodes {
-			w.nodes = append(w.nodes, newNode(w, fmt.Sprintf("%s-%d", r, i+1), r))
+	for i, name := range w.plan.Regions {
+		r := &region{name: name, index: i}
+		r.store = newRedis(w, r)
+		w.regions = append(w.regions, r)
+		for k := range w.plan.Nodes[i] {
+			n := newNode(w, fmt.Sprintf("%s-%d", name, k+1), r)
+			r.nodes = append(r.nodes, n)
+			w.nodes = append(w.nodes, n)
 		}
 	}
 	w.net = newNetwork(w)
 	for _, n := range w.nodes {
 		w.start(n)
-		w.every(100*time.Millisecond, n.name+" tick", func() { w.tick(n) })
-		w.every(time.Second, n.name+" save", func() { n.save() })
-		w.every(time.Second, n.name+" members", func() { w.membership(n) })
+		w.every(100*time.Millisecond, n.name+" tick", n.running(n.tick))
+		w.every(time.Second, n.name+" save", n.running(n.save))
+		w.every(time.Second, n.name+" members", n.running(n.membership))
+		w.every(200*time.Millisecond, n.name+" store", n.running(n.lookAfterStore))
 	}
-	w.at(w.decisionGap(), "decide", w.decide)
-	w.at(w.faultGap(), "fault", w.fault)
+	w.at(w.checkGap(), "check", w.check)
+	if w.plan.Faults != 0 {
+		w.at(w.faultGap(), "fault", w.fault)
+	} else {
+		w.wellSince = 1
+	}
+	if w.plan.Next != nil {
+		w.at(w.plan.NextAt, "next split", w.nextSplit)
+	}
+}
+
+// runPlan runs the schedule to its end: faults, calm, healing.
+func (w *world) runPlan() {
+	end := w.plan.Run
+	if w.plan.Faults.has(Burials) && w.chance(0.3) {
+		w.at(w.between(0, end), "hole", w.dig)
+	}
+	if w.plan.Calm > 0 {
+		// What breaks while all is well is repaired by nothing that other losses
+		// set off.
+		w.at(end, "calm", w.calm)
+		calm := w.plan.Calm
+		if w.plan.Faults.has(Burials) {
+			if w.chance(0.5) {
+				w.at(end+w.between(calm/4, calm), "last loss", w.buryOne)
+			}
+			if w.chance(0.4) {
+				w.at(end+w.between(calm/2, calm), "last hole", w.dig)
+			}
+		}
+		end += calm
+	}
+	w.at(end, "heal", w.heal)
+	w.runUntil(end)
+	w.settle()
 }
 
 // settle runs on until all nodes agree, or the bound has passed.
@@ -188,58 +180,8 @@ func (w *world) settle() {
 	}
 }
 
-// event is something that happens at an instant. Those of one instant happen
-// in the order they were made.
-type event struct {
-	at   time.Duration
-	seq  int
-	what string
-	do   func()
-}
-
-type events []event
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || (e[i].at == e[j].at && e[i].seq < e[j].seq)
-}
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) } //nolint:forcetypeassert // container/heap hands back what at pushed
-func (e *events) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
-}
-
-func (w *world) at(after time.Duration, what string, do func()) {
-	w.seq++
-	heap.Push(&w.queue, event{w.now + after, w.seq, what, do})
-}
-
-// every repeats, beginning at a random phase.
-func (w *world) every(interval time.Duration, what string, do func()) {
-	var again func()
-	again = func() {
-		do()
-		w.at(interval, what, again)
-	}
-	w.at(w.between(0, interval), what, again)
-}
-
-func (w *world) runUntil(end time.Duration) {
-	for w.violated == nil && len(w.queue) > 0 && w.queue[0].at <= end {
-		e := heap.Pop(&w.queue).(event) //nolint:forcetypeassert // see Push
-		w.now = e.at
-		w.note("%v %s", e.at, e.what)
-		w.report.Events++
-		e.do()
-	}
-	w.now = max(w.now, end)
-}
-
 // note adds a line to the trace.
 func (w *world) note(format string, args ...any) {
-	fmt.Fprintf(w.trace, format+"\n", args...)
 	if w.opt.Trace != nil {
 		fmt.Fprintf(w.opt.Trace, format+"\n", args...)
 	}
@@ -248,18 +190,34 @@ func (w *world) note(format string, args ...any) {
 func (w *world) violate(checker, format string, args ...any) {
 	if w.violated == nil {
 		w.violated = &Violation{checker, fmt.Sprintf("at %v: ", w.now) + fmt.Sprintf(format, args...)}
+		w.note("VIOLATED %v", w.violated)
 	}
 }
 
-func (w *world) between(from, to time.Duration) time.Duration {
-	return from + time.Duration(w.rand.Int64N(int64(to-from)))
+// nonce is a number that was never drawn before and that nobody foresees.
+func (w *world) nonce() uint64 { return w.rand.Uint64() | 1 }
+
+// id is a request's name.
+func (w *world) id() (id [16]byte) {
+	w.nonces++
+	for i := range 8 {
+		id[i] = byte(w.nonces >> (8 * i))
+	}
+	return id
 }
 
-func (w *world) chance(p float64) bool { return w.rand.Float64() < p }
+func (w *world) faultGap() time.Duration { return w.between(50*time.Millisecond, w.plan.FaultGap) }
 
-func (w *world) faultGap() time.Duration {
-	return w.between(100*time.Millisecond, 1500*time.Millisecond)
-}
-func (w *world) decisionGap() time.Duration {
-	return w.between(2*time.Millisecond, 40*time.Millisecond)
+func (w *world) checkGap() time.Duration { return w.between(time.Millisecond, w.plan.Busy) }
+
+func (w *world) split(version uint64, weights []uint32) crdt.Split {
+	var list []crdt.Weight
+	for i, name := range w.plan.Regions {
+		list = append(list, crdt.Weight{Region: name, Weight: weights[i]})
+	}
+	s, err := crdt.NewSplit(version, list)
+	if err != nil {
+		panic(err)
+	}
+	return s
 }

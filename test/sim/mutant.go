@@ -1,0 +1,29 @@
+package sim
+
+import (
+	"weir/crdt"
+	wirev1 "weir/proto/wire/v1"
+)
+
+// Mutant breaks a rule on purpose, in the node, the store or the network around
+// the code under test.
+type Mutant struct {
+	Name string
+	// Record rewrites what a node counts before its core hears it.
+	Record func(crdt.Entry) crdt.Entry
+	// Frame rewrites a frame before a node's core hears it; local returns what
+	// the node knows of a replica.
+	Frame func(f *wirev1.Frame, local func(*wirev1.Row, crdt.Replica) crdt.Entry)
+
+	DeductLate      bool // a gift is told of before it is deducted
+	ScalarFloor     bool // earlier replicas are one number, merged by maximum
+	ReuseReplica    bool // a new reign goes on under the old nonce
+	ShareEach       bool // a reign does not know what earlier ones used
+	Unexchanged     bool // a reign is adopted without an exchange
+	BelieveLate     bool // answers are believed whenever they come
+	LeaseAnyReign   bool // a lease is returned to whatever reign there is
+	LocalSplit      bool // the next split applies as soon as it is heard of
+	TellEarly       bool // gifts are told before a disk has them
+	ReceiptAnyReign bool // a receipt is honoured in whatever reign there is
+	ClaimSkipped    bool // a reign is opened without a claim before the exchange
+}
