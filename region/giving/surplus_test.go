@@ -156,6 +156,7 @@ func TestRefusedCosts(t *testing.T) {
 		{"beyond the own want", []int64{9, 0}, 0, [][2]int64{{0, 8}, {1, 1}}, 1},
 		{"one unit, as it may do", []int64{9, 0}, 0, [][2]int64{{0, 8}, {1, 2}}, 1},
 		{"both want all: in order of name", []int64{5, 5}, 0, [][2]int64{{0, 20}, {1, 20}}, 0},
+		{"no more than it lacks, in want oneself", []int64{40, 8}, 0, [][2]int64{{0, 45}, {1, 9}}, 1},
 		{"nothing is left", []int64{5, 0}, -1, [][2]int64{{1, 1}}, 0},
 	} {
 		p, v := policy(t), view(in.rights...)
@@ -175,157 +176,47 @@ func TestRefusedCosts(t *testing.T) {
 	}
 }
 
-// TestWantsEnd: a want counts while it is said again, whatever else the
-// replica's entry tells, and not for ever.
-func TestWantsEnd(t *testing.T) {
+// TestWhoCannotBeServedIsPassedOver: r01 lacks least, but of what it wants too
+// much lies behind a cut.
+func TestWhoCannotBeServedIsPassedOver(t *testing.T) {
+	p, v := policy(t), view(9, 8, 0).wants(1, 18).wants(2, 11)
+	v.Left = 60
+	if g, ok := p.Gift(0, v); !ok || g.To != "r02" || g.Target != 8 {
+		t.Errorf("%+v, %v; want 8 for r02", g, ok)
+	}
+}
+
+// TestProviding: what r00 gives ahead of need to r01, both with a demand of
+// 1 000 a second.
+func TestProviding(t *testing.T) {
 	for _, in := range []struct {
-		name   string
-		change func(w *Want)
-		want   bool
+		name       string
+		own, other int64
+		wants      int64 // of r00
+		want       bool
 	}{
-		{"an entry left behind", func(*Want) {}, false},
-		{"said again", func(w *Want) { w.Version++ }, true},
-		{"a larger one", func(w *Want) { w.Version++; w.Taken++; w.Units++ }, true},
-		{"its replica goes on", func(w *Want) { w.Version++; w.Taken++ }, true},
-		{"its region gave", func(w *Want) { w.Version++; w.Moved++ }, false},
+		{"it has half as long", 2000, 1000, 0, true},
+		{"it has as long", 2000, 2000, 0, false},
+		{"the difference is noise", 1300, 1250, 0, false},
+		{"a little, and not urgent", 2900, 2600, 0, false},
+		{"a little, and urgent", 1700, 1300, 0, true},
+		{"both have enough", 20_000, 7000, 0, false},
+		{"in want oneself", 2000, 1000, 2500, false},
 	} {
-		p, v := policy(t), view(10, 0).wants(1, 1)
-		if _, ok := p.Gift(0, v); !ok {
-			t.Fatal("a want that is new was not met")
+		p, v := policy(t), view(10_000, 10_000)
+		now := time.Duration(0)
+		for range 40 {
+			p.Gift(now, v)
+			now += tick
+			v.Regions[0].Taken += 100
+			v.Regions[1].Taken += 100
 		}
-		in.change(&v.Wants[0])
-		p.Gift(time.Second, v)
-		if _, ok := p.Gift(wantTime, v); ok != in.want {
-			t.Errorf("%s: met %v, want %v", in.name, ok, in.want)
+		v.Regions[0].Rights, v.Regions[1].Rights = in.own, in.other
+		if in.wants > 0 {
+			v.wants(0, in.wants)
 		}
-		if _, ok := p.Gift(time.Second+wantTime, v); ok {
-			t.Errorf("%s: met for ever", in.name)
+		if g, ok := p.Gift(now, v); ok != in.want {
+			t.Errorf("%s: %+v, %v", in.name, g, ok)
 		}
-	}
-}
-
-// TestADeadReplicasWant: what an earlier replica left unmet is not what the
-// region wants now.
-func TestADeadReplicasWant(t *testing.T) {
-	p, v := policy(t), view(400, 0).wants(1, 300)
-	p.Gift(0, v)
-	v.Wants = append(v.Wants, Want{Region: 1, Nonce: 8, Version: 1, Units: 1})
-	g, ok := p.Gift(wantTime, v)
-	if !ok || g.Target > 200 {
-		t.Errorf("%+v, %v", g, ok)
-	}
-}
-
-// TestRowsRememberedAreBounded: the row used longest ago goes first.
-func TestRowsRememberedAreBounded(t *testing.T) {
-	p, v := policy(t), view(10, 10)
-	look := func(row byte) {
-		v.ID = crdt.RowID{row}
-		p.Gift(0, v)
-	}
-	for row := range byte(4) {
-		look(row)
-	}
-	look(0)
-	look(4)
-	if _, known := p.memories.rows[crdt.RowID{1}]; known || len(p.memories.rows) != 4 || p.Evicted() != 1 {
-		t.Errorf("row 1 known: %v, %d rows, %d evicted", known, len(p.memories.rows), p.Evicted())
-	}
-	for m, n := p.memories.newest, 0; m != nil; m, n = m.older, n+1 {
-		if p.memories.rows[m.id] != m || n >= 4 {
-			t.Fatalf("the list holds %v", m.id)
-		}
-	}
-}
-
-// TestDemandFollows: the average comes near a rate within two seconds, forgets
-// it as fast, and knows regions by name.
-func TestDemandFollows(t *testing.T) {
-	p, v := policy(t), view(1e6, 1e6)
-	now := hot(p, v, 1, 1000)
-	if d := p.memories.newest.demand[1].perSecond; d < 800 || d > 1000 {
-		t.Errorf("%.0f a second after two seconds of 1000", d)
-	}
-	for range 40 {
-		now += tick
-		p.Gift(now, v)
-	}
-	if d := p.memories.newest.demand[1].perSecond; d > 100 {
-		t.Errorf("%.0f a second after four seconds of none", d)
-	}
-	v.Regions[1].Name = "s"
-	if p.Gift(now, v); p.memories.newest.demand[1] != (demand{region: "s", taken: v.Regions[1].Taken}) {
-		t.Errorf("another region goes on as %+v", p.memories.newest.demand[1])
-	}
-}
-
-func TestRead(t *testing.T) {
-	row := crdt.NewRow(crdt.RowName{Rule: "r", Key: "k", End: 1})
-	row.Merge(crdt.Entry{Replica: crdt.Replica{Region: "eu", Nonce: 1}, Version: 3, Taken: 10, Returned: 1, Gifts: crdt.Gifts("").With("us", 5)})
-	row.Merge(crdt.Entry{Replica: crdt.Replica{Region: "us", Nonce: 2}, Version: 4, Taken: 20, Granted: 2, Unmet: 7})
-	row.Merge(crdt.Entry{Replica: crdt.Replica{Region: "xx", Nonce: 2}, Version: 4, Taken: 1, Unmet: 7})
-	v := View{Regions: []Region{{Name: "eu", Share: 50}, {Name: "us", Share: 30}}}
-	for range 2 { // a view is used again
-		v.Read(row, 100)
-	}
-	want := []Region{{Name: "eu", Share: 50, Rights: 36, Taken: 9}, {Name: "us", Share: 30, Rights: 17, Taken: 20, Given: 5}}
-	if v.Left != 70 || v.ID != row.Name().ID() || v.Regions[0] != want[0] || v.Regions[1] != want[1] {
-		t.Errorf("%+v", v)
-	}
-	if len(v.Wants) != 1 || v.Wants[0] != (Want{Region: 1, Nonce: 2, Version: 4, Units: 7, Taken: 20, Moved: 2}) {
-		t.Errorf("wants %+v", v.Wants)
-	}
-}
-
-// busy is a view of which a gift comes every time.
-func busy(b testing.TB) (*HalfSurplus, *View, time.Duration) {
-	b.Helper()
-	p, v := policy(b), view(10_000, 10_000, 10_000)
-	now := hot(p, v, 1, 1000)
-	v.Regions[1].Rights = 100
-	v.wants(1, 200)
-	return p, v, now
-}
-
-func TestGiftAllocatesNothing(t *testing.T) {
-	p, v, now := busy(t)
-	if n := testing.AllocsPerRun(100, func() { p.Gift(now, v) }); n != 0 {
-		t.Errorf("%.0f allocations", n)
-	}
-}
-
-// BenchmarkGift: a row that changed and needs nothing, as most do, and one where
-// a gift is due.
-func BenchmarkGift(b *testing.B) {
-	for _, name := range []string{"none", "due"} {
-		b.Run(name, func(b *testing.B) {
-			p, v, now := busy(b)
-			if name == "none" {
-				v.Regions[1].Rights, v.Wants = 10_000, nil
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				now += tick
-				v.Regions[1].Taken += 100
-				if len(v.Wants) > 0 {
-					v.Wants[0].Version++
-				}
-				if _, ok := p.Gift(now, v); ok != (name == "due") {
-					b.Fatalf("a gift: %v", ok)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkRead(b *testing.B) {
-	_, v, _ := busy(b)
-	row := crdt.NewRow(crdt.RowName{Rule: "r", Key: "k", End: 1})
-	for i := range v.Regions {
-		row.Merge(crdt.Entry{Replica: crdt.Replica{Region: v.Regions[i].Name, Nonce: 1}, Version: 3, Taken: 10, Gifts: crdt.Gifts("").With("x", 5)})
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		v.Read(row, 100_000)
 	}
 }
