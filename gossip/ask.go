@@ -21,6 +21,7 @@ func (c *Core) nextRequest(now time.Duration) (m Message, more bool) {
 	switch {
 	case s.made == 0:
 		request.Exchange = s.exchange != 0
+		request.ExchangeReign = c.reign
 		c.askSpans(request)
 		request.Number = s.opens(openRequest{at: now})
 	case len(s.leaves) > 0 || len(s.list.items) > 0:

@@ -54,14 +54,16 @@ type Core struct {
 
 	firstSync bool
 	// Exchanges begun, and epochs: see BeginExchange.
-	exchanges, epoch uint64
-	urgent           bool // something is to be sent at once
-	answerBytesLeft  int  // until the next tick
-	answer           answer
-	repair           repair
-	clock            time.Duration // the latest reading that was given
-	sweepLeft        int
-	turn             int // the peer Next looks at first
+	exchanges       uint64
+	epochs          epochs
+	reign           uint64 // of the last exchange begun here
+	urgent          bool   // something is to be sent at once
+	answerBytesLeft int    // until the next tick
+	answer          answer
+	repair          repair
+	clock           time.Duration // the latest reading that was given
+	sweepLeft       int
+	turn            int // the peer Next looks at first
 	// When sessions are next begun for no reason, and for silent members.
 	nextLook, nextSilentLook time.Duration
 

@@ -15,9 +15,10 @@ type exchangeWait struct {
 
 // Exchange asks the live nodes of the own region for all they know and waits
 // until they have answered or the context ends. Who has not answered by then
-// counts as gone: unanswered says how many. The only error is ErrClosed.
-func (m *Mesh) Exchange(ctx context.Context) (unanswered int, err error) {
-	w := m.beginExchange()
+// counts as gone: unanswered says how many. reign is the one to be used, 0 if it
+// is yet to begin. The only error is ErrClosed.
+func (m *Mesh) Exchange(ctx context.Context, reign uint64) (unanswered int, err error) {
+	w := m.beginExchange(reign)
 	m.kickLoop()
 	select {
 	case <-w.done:
@@ -29,10 +30,10 @@ func (m *Mesh) Exchange(ctx context.Context) (unanswered int, err error) {
 	return m.endExchange(w), nil
 }
 
-func (m *Mesh) beginExchange() *exchangeWait {
+func (m *Mesh) beginExchange(reign uint64) *exchangeWait {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w := &exchangeWait{m.core.BeginExchange(m.cfg.Clock()), make(chan struct{})}
+	w := &exchangeWait{m.core.BeginExchange(m.cfg.Clock(), reign), make(chan struct{})}
 	m.exchanges = append(m.exchanges, w)
 	m.wakeExchanges()
 	return w
@@ -68,15 +69,23 @@ func (m *Mesh) Epoch() uint64 {
 	return m.core.Epoch()
 }
 
-// RecordAt is RecordRow for what the store said that was asked at an epoch.
-// believed says whether the epoch is still the same: if not, others were told
-// what this node knew before the answer came, so it must be taken for lost, and
-// nothing is taken in. (It may name gifts that those who continue the row in
-// another reign know nothing of.)
-func (m *Mesh) RecordAt(epoch uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed, believed bool, err error) {
+// Believes says whether what the store says in a reign may be believed if it was
+// asked at an epoch: whether no exchange has come between, other than in that
+// very reign.
+func (m *Mesh) Believes(epoch, reign uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.core.Epoch() != epoch {
+	return m.core.Believes(epoch, reign)
+}
+
+// RecordAt is RecordRow for what the store said in a reign that was asked at an
+// epoch. What may not be believed is not taken in: others were told what this
+// node knew before it came, and it may name gifts that those who continue the
+// row in another reign know nothing of.
+func (m *Mesh) RecordAt(epoch, reign uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed, believed bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.core.Believes(epoch, reign) {
 		return false, false, nil
 	}
 	changed, err = m.core.Record(id, name, e)

@@ -1,17 +1,26 @@
 package gossip
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // An exchange is a session with every other node of the region, begun
 // before this node calls its store in a reign that is new to it: what they had
 // counted under an earlier reign must be known first. Who begins or answers one
-// takes every reply of the store that is still out for lost: so no reply comes
-// to be believed after others were told all that this node knew.
+// takes every reply of the store that is still out for lost, unless it comes from
+// the very reign: so no reply comes to be believed, after others were told all
+// that this node knew, that they do not find in the store.
 
 // BeginExchange begins a session with every peer of the own region, and returns
-// the exchange's number. What Next returns now is to be sent at once.
-func (c *Core) BeginExchange(now time.Duration) uint64 {
-	c.epoch++
+// the exchange's number. reign is the one that is to be used, if it is in force
+// already; 0 if it is yet to begin. What Next returns now is to be sent at once.
+func (c *Core) BeginExchange(now time.Duration, reign uint64) uint64 {
+	c.epochs.pass(reign)
+	if slices.ContainsFunc(c.peers, func(p *peer) bool { return p.session.exchange != 0 }) && reign != c.reign {
+		reign = 0 // two at once: the stricter word for both
+	}
+	c.reign = reign
 	c.exchanges++
 	c.counters.Exchanges++
 	for _, p := range c.peers {
@@ -46,7 +55,11 @@ func (p *peer) awaited(region string, exchange uint64) bool {
 }
 
 // Epoch grows whenever this node begins an exchange or is asked for one.
-func (c *Core) Epoch() uint64 { return c.epoch }
+func (c *Core) Epoch() uint64 { return c.epochs.now }
+
+// Believes says whether what a store says in a reign may be believed if it was
+// asked at an epoch.
+func (c *Core) Believes(epoch, reign uint64) bool { return c.epochs.believes(epoch, reign) }
 
 // takeUrgent says, once, whether something is to be sent before the next tick.
 func (c *Core) takeUrgent() bool {
@@ -58,7 +71,7 @@ func (c *Core) takeUrgent() bool {
 // hearExchange notes that a peer began an exchange.
 func (c *Core) hearExchange(in *Inbound) {
 	if in.request != nil && in.request.exchange && in.region == c.region {
-		c.epoch++
+		c.epochs.pass(in.request.reign)
 		c.urgent = true
 	}
 }

@@ -18,7 +18,7 @@ func TestAnExchangeBringsWhatTheRegionKnows(t *testing.T) {
 	for _, name := range c.names {
 		epochs[name] = c.cores[name].Epoch()
 	}
-	n := c.cores["eu-1"].BeginExchange(c.now)
+	n := c.cores["eu-1"].BeginExchange(c.now, 0)
 	if c.cores["eu-1"].Unanswered(n) != 2 {
 		t.Fatalf("%d peers are awaited, want the 2 of the region", c.cores["eu-1"].Unanswered(n))
 	}
@@ -39,7 +39,7 @@ func TestAnExchangeBringsWhatTheRegionKnows(t *testing.T) {
 func TestAnExchangeAloneIsDoneAtOnce(t *testing.T) {
 	core := testCore("eu-1", "eu")
 	core.PeerUp(Peer{"us-1", "us"})
-	if n := core.BeginExchange(0); core.Unanswered(n) != 0 {
+	if n := core.BeginExchange(0, 0); core.Unanswered(n) != 0 {
 		t.Fatal("waits for nobody")
 	}
 }
@@ -49,7 +49,7 @@ func TestAnExchangeAloneIsDoneAtOnce(t *testing.T) {
 func TestAnExchangeWaitsForThoseThatWereThere(t *testing.T) {
 	core := testCore("eu-1", "eu")
 	core.PeerUp(Peer{"eu-2", "eu"})
-	n := core.BeginExchange(0)
+	n := core.BeginExchange(0, 0)
 	core.PeerUp(Peer{"eu-3", "eu"})
 	if core.Unanswered(n) != 1 {
 		t.Fatalf("%d awaited, want 1", core.Unanswered(n))
@@ -59,7 +59,7 @@ func TestAnExchangeWaitsForThoseThatWereThere(t *testing.T) {
 	if core.Unanswered(n) != 0 {
 		t.Fatalf("%d awaited, want none", core.Unanswered(n))
 	}
-	if n := core.BeginExchange(0); core.Unanswered(n) != 2 {
+	if n := core.BeginExchange(0, 0); core.Unanswered(n) != 2 {
 		t.Fatalf("%d awaited by the next, want 2", core.Unanswered(n))
 	}
 }
@@ -77,7 +77,7 @@ func TestAnExchangeIsAskedAnew(t *testing.T) {
 	}
 	early = tickOf(eu2, c.now, testNowUnix)
 	record(eu2, testName("k"), testEntry("eu", 5))
-	n := eu1.BeginExchange(c.now)
+	n := eu1.BeginExchange(c.now, 0)
 	for _, m := range early {
 		if err := step(eu1, c.now, m.Frame(0)); err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestAnExchangeIsAskedAnew(t *testing.T) {
 	if eu1.Unanswered(n) != 1 {
 		t.Fatal("an answer to an earlier request counts")
 	}
-	second := eu1.BeginExchange(c.now)
+	second := eu1.BeginExchange(c.now, 0)
 	c.pump()
 	if eu1.Unanswered(n) != 0 || eu1.Unanswered(second) != 0 || c.value("eu-1", "k") != 5 {
 		t.Fatal("the exchanges did not finish")
@@ -98,7 +98,7 @@ func TestALostExchangeIsAskedAgain(t *testing.T) {
 	c.ticks(20)
 	lose := 1
 	c.drop = func(string, Message) bool { lose--; return lose >= 0 }
-	n := c.cores["eu-1"].BeginExchange(c.now)
+	n := c.cores["eu-1"].BeginExchange(c.now, 0)
 	c.pump()
 	c.drop = nil
 	if c.cores["eu-1"].Unanswered(n) == 0 {
@@ -113,7 +113,7 @@ func TestALostExchangeIsAskedAgain(t *testing.T) {
 func TestMeshExchange(t *testing.T) {
 	one := open(t, testConfig("eu-1", "eu"))
 	epoch := one.Epoch()
-	if missing, err := one.Exchange(context.Background()); missing != 0 || err != nil {
+	if missing, err := one.Exchange(context.Background(), 0); missing != 0 || err != nil {
 		t.Fatalf("alone: %d unanswered, %v", missing, err)
 	}
 	if one.Epoch() == epoch {
@@ -124,30 +124,30 @@ func TestMeshExchange(t *testing.T) {
 	<-two.FirstSync()
 	for round := range 20 {
 		key, epoch := fmt.Sprint(round), two.Epoch()
-		if _, believed, err := two.RecordAt(epoch, testName(key).ID(), testName(key), testEntry("eu", 9)); !believed || err != nil {
+		if _, believed, err := two.RecordAt(epoch, 0, testName(key).ID(), testName(key), testEntry("eu", 9)); !believed || err != nil {
 			t.Fatalf("believed %v, error %v", believed, err)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		missing, err := one.Exchange(ctx)
+		missing, err := one.Exchange(ctx, 0)
 		cancel()
 		if missing != 0 || err != nil || meshValue(one, key) != 9 {
 			t.Fatalf("%d unanswered, %v, row at %d", missing, err, meshValue(one, key))
 		}
-		_, believed, err := two.RecordAt(epoch, testName("late").ID(), testName("late"), testEntry("eu", uint64(round+1)))
+		_, believed, err := two.RecordAt(epoch, 0, testName("late").ID(), testName("late"), testEntry("eu", uint64(round+1)))
 		if believed || err != nil || meshValue(two, "late") != 0 {
 			t.Fatalf("a reply from before the exchange: believed %v, error %v", believed, err)
 		}
 	}
 	two.mu.Lock() // nothing is answered
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	missing, err := one.Exchange(ctx)
+	missing, err := one.Exchange(ctx, 0)
 	cancel()
 	two.mu.Unlock()
 	if missing != 1 || err != nil {
 		t.Fatalf("%d unanswered, %v; want 1", missing, err)
 	}
 	one.Close()
-	if _, err := one.Exchange(context.Background()); err != nil && !errors.Is(err, ErrClosed) {
+	if _, err := one.Exchange(context.Background(), 0); err != nil && !errors.Is(err, ErrClosed) {
 		t.Fatal(err)
 	}
 }

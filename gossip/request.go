@@ -16,6 +16,7 @@ type request struct {
 	session  uint64
 	number   uint32
 	exchange bool
+	reign    uint64 // of the exchange
 	full     bool
 	partial  bool
 	first    bool
@@ -88,7 +89,7 @@ func readLeaf(r *packedReader) (l leafList) {
 // readRequest judges and reads a request.
 func readRequest(w *wirev1.SyncRequest) (*request, error) {
 	r := &request{
-		session: w.Session, number: w.Number, exchange: w.Exchange, full: w.Full, partial: w.Partial, first: w.First,
+		session: w.Session, number: w.Number, exchange: w.Exchange, reign: w.ExchangeReign, full: w.Full, partial: w.Partial, first: w.First,
 		span: crdt.Span{Start: w.StartUnixSeconds, End: w.EndUnixSeconds}, groups: w.Groups,
 	}
 	switch {

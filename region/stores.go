@@ -50,5 +50,6 @@ func (n *Node) newStore() (store.Store, error) {
 		return embedded.New(embedded.Options{Keys: cfg.Limits.Keys, QuotaRows: cfg.Limits.QuotaRows, Settled: n.settled.note}), nil
 	}
 	measures := telemetry.NewRedis(n.registry)
-	return redis.New(redis.Options{URL: cfg.Store, Region: cfg.Region, Budget: limiter.Budget, Log: n.log, Observe: measures.Observe})
+	return redis.New(redis.Options{URL: cfg.Store, Region: cfg.Region, Budget: limiter.Budget, Log: n.log, Observe: measures.Observe,
+		Exchange: n.exchange, Settled: n.settled.note, Clock: bootClock(), Split: firstSplit})
 }

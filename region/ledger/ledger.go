@@ -20,9 +20,11 @@ type Rows interface {
 	Generation(first crdt.RowID) uint32
 	// Epoch grows whenever this node begins or answers an exchange.
 	Epoch() uint64
-	// RecordAt takes in what the store said that was asked at an epoch, and says
+	// RecordAt takes in what the store said in a reign, asked at an epoch, and says
 	// whether it may be believed; if not, nothing was taken in.
-	RecordAt(epoch uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed, believed bool, err error)
+	RecordAt(epoch, reign uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed, believed bool, err error)
+	// Believes says whether what the store said may be believed.
+	Believes(epoch, reign uint64) bool
 	// Heard is the age of the newest state heard of each region.
 	Heard() []gossip.RegionAge
 }
@@ -107,9 +109,9 @@ func (l *Ledger) Mark(q *store.QuotaRow) bool { return l.refusals.due(crdt.RowID
 func (l *Ledger) Record(q *store.QuotaRow) (believed bool) {
 	id := crdt.RowID(q.ID)
 	if q.Entry.Version > 0 {
-		_, believed, _ = l.rows.RecordAt(q.Epoch, id, RowName(q.Row), l.entry(q.Entry)) // see above
+		_, believed, _ = l.rows.RecordAt(q.Epoch, uint64(q.Reign), id, RowName(q.Row), l.entry(q.Entry)) // see above
 	} else {
-		believed = l.rows.Epoch() == q.Epoch
+		believed = l.rows.Believes(q.Epoch, uint64(q.Reign))
 	}
 	if len(q.Earlier) > 0 {
 		l.confirmed.note(id, q)
@@ -131,7 +133,7 @@ func (l *Ledger) Reconcile(epoch uint64, rows []store.Row) (news int, believed b
 		name := RowName(row.Name)
 		id := name.ID()
 		for _, e := range row.Entries {
-			changed, believed, _ := l.rows.RecordAt(epoch, id, name, l.entry(e)) // what is refused, is counted there
+			changed, believed, _ := l.rows.RecordAt(epoch, 0, id, name, l.entry(e)) // what is refused, is counted there
 			if !believed {
 				return news, false
 			}

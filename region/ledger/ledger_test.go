@@ -156,5 +156,5 @@ func TestConfirmationsEndWithTheirPeriod(t *testing.T) {
 }
 
 func record(l *Ledger, name crdt.RowName, e crdt.Entry) {
-	_, _, _ = l.rows.RecordAt(l.Epoch(), name.ID(), name, e) // the tests look at what follows
+	_, _, _ = l.rows.RecordAt(l.Epoch(), 0, name.ID(), name, e) // the tests look at what follows
 }

@@ -46,7 +46,7 @@ func TestRepliesFromBeforeAnExchangeAreLost(t *testing.T) {
 	l := newTestLedger(t, 10)
 	q := quotaTake("k", 1)
 	l.View(q)
-	if _, err := l.rows.(*gossip.Mesh).Exchange(t.Context()); err != nil { // alone: at once
+	if _, err := l.rows.(*gossip.Mesh).Exchange(t.Context(), 0); err != nil { // alone: at once
 		t.Fatal(err)
 	}
 	if l.Record(answer(q, 1, 1)) {
@@ -55,6 +55,13 @@ func TestRepliesFromBeforeAnExchangeAreLost(t *testing.T) {
 	l.View(q)
 	if !l.Record(answer(q, 2, 2)) {
 		t.Error("a reply to a call made since is not believed")
+	}
+	l.View(q)
+	if _, err := l.rows.(*gossip.Mesh).Exchange(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if !l.Record(answer(q, 3, 3)) {
+		t.Error("a reply from the reign that an exchange was made in is not believed")
 	}
 	l.View(q)
 	if q.Entry = (store.Entry{}); !l.Record(q) {

@@ -60,7 +60,7 @@ func (s *Store) openTags(ctx context.Context, conn redis.Cmdable, run string) ([
 			return nil, err
 		}
 		if len(claimed) > 0 || s.areNew(o.inForce, found) {
-			if err := s.opts.Exchange(ctx); err != nil {
+			if err := s.opts.Exchange(ctx, o.used(claimed)); err != nil {
 				return nil, fmt.Errorf("%w: exchange with the region's nodes: %w", errNotYetUsed, err)
 			}
 		}
@@ -74,6 +74,25 @@ func (s *Store) openTags(ctx context.Context, conn redis.Cmdable, run string) ([
 			return nil, fmt.Errorf("wait for another node to open the reign: %w", err)
 		}
 	}
+}
+
+// used is the reign that is to be used, if it is in force already and the only
+// one.
+func (o *opener) used(claimed []int) (one store.Reign) {
+	if len(claimed) > 0 {
+		return 0
+	}
+	for _, marker := range o.inForce {
+		if marker == "" {
+			continue
+		}
+		in, _, err := parseMarker(marker)
+		if err != nil || (one != 0 && in != one) {
+			return 0
+		}
+		one = in
+	}
+	return one
 }
 
 // areNew says whether this node has not used a reign in force under one of the

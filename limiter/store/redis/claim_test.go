@@ -48,11 +48,13 @@ func TestExchangeComesFirst(t *testing.T) {
 	server := storetest.StartServer(t)
 	plain := plainClient(t, server)
 	var claimed atomic.Bool
+	var told atomic.Uint64
 	var exchanges [2]atomic.Int64
 	var stores [2]*Store
 	for i := range stores {
-		stores[i] = newStore(t, Options{URL: server.URL, Exchange: func(context.Context) error {
+		stores[i] = newStore(t, Options{URL: server.URL, Exchange: func(_ context.Context, reign store.Reign) error {
 			exchanges[i].Add(1)
+			told.Store(uint64(reign))
 			for marker := range markers(t, plain) {
 				if strings.HasPrefix(marker, claimPrefix) {
 					claimed.Store(true)
@@ -66,6 +68,13 @@ func TestExchangeComesFirst(t *testing.T) {
 		}
 		if opener := i == 0; claimed.Swap(false) != opener {
 			t.Errorf("store %d: the data was claimed: %v", i, !opener)
+		}
+		want := store.Reign(0) // yet to begin
+		if i > 0 {
+			want = stores[0].Reign(0)
+		}
+		if got := store.Reign(told.Load()); got != want {
+			t.Errorf("store %d: exchanged for reign %x, want %x", i, got, want)
 		}
 	}
 	q := storetest.NewQuota(subject(t, stores[0], plain), 1000, 1)
@@ -125,7 +134,7 @@ func TestNothingIsDecidedUnderAClaim(t *testing.T) {
 	}
 	var ready sync.WaitGroup
 	ready.Add(1)
-	opener = newStore(t, Options{URL: server.URL, Budget: 50 * time.Millisecond, Exchange: func(context.Context) error {
+	opener = newStore(t, Options{URL: server.URL, Budget: 50 * time.Millisecond, Exchange: func(context.Context, store.Reign) error {
 		ready.Wait()
 		for marker := range markers(t, plain) {
 			if strings.HasPrefix(marker, claimPrefix) {
@@ -152,7 +161,7 @@ func TestAClaimLeftBehindIsTakenOver(t *testing.T) {
 	server := storetest.StartServer(t)
 	plain := plainClient(t, server)
 	entered := make(chan struct{})
-	dead, err := New(Options{URL: server.URL, Exchange: func(ctx context.Context) error {
+	dead, err := New(Options{URL: server.URL, Exchange: func(ctx context.Context, _ store.Reign) error {
 		close(entered)
 		<-ctx.Done()
 		return ctx.Err()
@@ -187,7 +196,7 @@ func TestAnOpenerWhoseClaimWasReplacedBeginsAgain(t *testing.T) {
 	plain := plainClient(t, server)
 	var other string
 	exchanges := 0
-	s := openStore(t, Options{URL: server.URL, Exchange: func(ctx context.Context) error {
+	s := openStore(t, Options{URL: server.URL, Exchange: func(ctx context.Context, _ store.Reign) error {
 		if exchanges++; exchanges == 1 {
 			run, err := serverRun(ctx, plain)
 			if err != nil {
@@ -212,7 +221,7 @@ func TestOpenersRace(t *testing.T) {
 	plain := plainClient(t, server)
 	var stores []*Store
 	for range 4 {
-		stores = append(stores, newStore(t, Options{URL: server.URL, Exchange: func(ctx context.Context) error { return pause(ctx, 20*time.Millisecond) }}))
+		stores = append(stores, newStore(t, Options{URL: server.URL, Exchange: func(ctx context.Context, _ store.Reign) error { return pause(ctx, 20*time.Millisecond) }}))
 	}
 	sub := subject(t, stores[0], plain)
 	for round := range 5 {
@@ -251,7 +260,7 @@ func TestAnExchangeThatCannotBeIsAwaited(t *testing.T) {
 	var log logLines
 	var able atomic.Bool
 	tries := make(chan struct{}, 1000)
-	s := newStore(t, Options{URL: server.URL, Budget: 20 * time.Millisecond, Log: log.logger(), Exchange: func(context.Context) error {
+	s := newStore(t, Options{URL: server.URL, Budget: 20 * time.Millisecond, Log: log.logger(), Exchange: func(context.Context, store.Reign) error {
 		tries <- struct{}{}
 		if !able.Load() {
 			return errors.New("has not met its peers")
@@ -286,7 +295,7 @@ func TestSplit(t *testing.T) {
 	old := openStore(t, Options{URL: server.URL, Split: 2, Budget: 100 * time.Millisecond})
 	q := storetest.NewQuota(subject(t, old, plain), 1000, 1)
 	storetest.Decide(t, old, newCall(q), store.Allowed)
-	s := openStore(t, Options{URL: server.URL, Split: 10, Exchange: func(context.Context) error { exchanges.Add(1); return nil }})
+	s := openStore(t, Options{URL: server.URL, Split: 10, Exchange: func(context.Context, store.Reign) error { exchanges.Add(1); return nil }})
 	if old.Reign(q.Tag) != s.Reign(q.Tag) || exchanges.Load() != 1 {
 		t.Errorf("a reign began with the split; %d exchanges", exchanges.Load())
 	}

@@ -53,9 +53,10 @@ type Options struct {
 	Observe func(latency time.Duration, err error)
 	// Exchange is called before the store uses a reign that is new to it: with the
 	// reign claimed or opened, so that nothing is decided in one before, and not
-	// yet used. It exchanges with the region's nodes what each knows. An error says
+	// yet used. It is told the reign if that is in force already, 0 if it is yet to
+	// begin. It exchanges with the region's nodes what each knows. An error says
 	// that it cannot yet; the store then goes on trying. nil passes at once.
-	Exchange func(context.Context) error
+	Exchange func(ctx context.Context, reign store.Reign) error
 	// Settled, if not nil, is told how a row stands after the store looked at a
 	// call that was given up, or whose answer was lost, and took back what it had
 	// charged. It must not block.
@@ -81,7 +82,7 @@ func (o *Options) complete() error {
 		o.Observe = func(time.Duration, error) {}
 	}
 	if o.Exchange == nil {
-		o.Exchange = func(context.Context) error { return nil }
+		o.Exchange = func(context.Context, store.Reign) error { return nil }
 	}
 	if o.Settled == nil {
 		o.Settled = func(*store.QuotaRow) {}

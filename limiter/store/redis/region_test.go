@@ -26,26 +26,19 @@ type testNode struct {
 	region *testRegion
 
 	mu        sync.Mutex
-	epoch     int
-	exchanges int
+	exchanges []store.Reign // begun or answered: the reign to be used, 0 if yet to begin
 	known     map[store.RowName]map[store.Reign]store.Entry
 	told      map[store.RowName]int64 // units that callers were told of
 	failed    map[store.RowName]int64 // units of calls that failed or were not believed
 }
 
-// join adds a node to the region. Nothing of the options but these is used.
+// join adds a node to the region.
 func (g *testRegion) join(o Options) *testNode {
 	g.t.Helper()
 	n := &testNode{region: g, known: make(map[store.RowName]map[store.Reign]store.Entry),
 		told: make(map[store.RowName]int64), failed: make(map[store.RowName]int64)}
-	inner := o.Exchange
-	o.Exchange = func(ctx context.Context) error {
-		if inner != nil {
-			if err := inner(ctx); err != nil {
-				return err
-			}
-		}
-		n.exchange()
+	o.Exchange = func(_ context.Context, reign store.Reign) error {
+		n.exchange(reign)
 		return nil
 	}
 	n.Store = newStore(g.t, o)
@@ -55,17 +48,13 @@ func (g *testRegion) join(o Options) *testNode {
 	return n
 }
 
-func (n *testNode) exchange() {
-	n.mu.Lock()
-	n.exchanges++
-	n.epoch++
-	n.mu.Unlock()
+func (n *testNode) exchange(reign store.Reign) {
 	n.region.mu.Lock()
 	nodes := append([]*testNode(nil), n.region.nodes...)
 	n.region.mu.Unlock()
 	for _, other := range nodes {
 		other.mu.Lock()
-		other.epoch++
+		other.exchanges = append(other.exchanges, reign)
 		heard := make(map[store.RowName]map[store.Reign]store.Entry)
 		for row, entries := range other.known {
 			heard[row] = maps.Clone(entries)
@@ -96,6 +85,17 @@ func (n *testNode) hear(row store.RowName, e store.Entry) {
 	}
 }
 
+// believes says whether no exchange has come between, other than in that very
+// reign; n.mu is held.
+func (n *testNode) believes(epoch int, reign store.Reign) bool {
+	for _, other := range n.exchanges[epoch:] {
+		if other != reign {
+			return false
+		}
+	}
+	return true
+}
+
 // take asks a quota as the engine does, and returns whether the answer was to
 // allow it and is believed.
 func (n *testNode) take(ctx context.Context, q store.QuotaTake) bool {
@@ -106,14 +106,14 @@ func (n *testNode) take(ctx context.Context, q store.QuotaTake) bool {
 			q.Earlier = append(q.Earlier, e)
 		}
 	}
-	epoch := n.epoch
+	epoch := len(n.exchanges)
 	n.mu.Unlock()
 	c := newCall(q)
 	n.Decide(ctx, []*store.Call{c})
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	decided := c.Status == store.Allowed || c.Status == store.Denied
-	if decided && n.epoch == epoch {
+	if decided && n.believes(epoch, c.Quotas[0].Reign) {
 		n.hear(q.Row, c.Quotas[0].Entry)
 		if c.Status == store.Allowed {
 			n.told[q.Row] += q.Cost
@@ -155,6 +155,8 @@ func (n *testNode) net(q store.QuotaTake) (net int64) {
 
 // sum adds up what all nodes were told of, or failed to be.
 func (g *testRegion) sum(q store.QuotaTake) (told, failed int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	for _, n := range g.nodes {
 		n.mu.Lock()
 		told, failed = told+n.told[q.Row], failed+n.failed[q.Row]
@@ -221,7 +223,8 @@ func TestDataIsLostUnderLoad(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, lose := range []func(){flush, flush, restart, save, restart, flush, save, restart, restart} {
+	join := func() { waitReady(t, g.join(Options{URL: server.URL, Budget: 500 * time.Millisecond}).Store) }
+	for _, lose := range []func(){flush, flush, join, restart, save, restart, join, flush, save, restart, restart} {
 		g.underway(wide, 50)
 		lose()
 	}
@@ -229,7 +232,7 @@ func TestDataIsLostUnderLoad(t *testing.T) {
 	stop()
 	for _, n := range g.nodes {
 		waitSettled(t, n.Store)
-		n.exchange()
+		n.exchange(0)
 	}
 	for _, q := range []store.QuotaTake{wide, narrow} {
 		told, failed := g.sum(q)

@@ -202,7 +202,7 @@ type SyncRequest struct {
 	Session uint64 `protobuf:"fixed64,1,opt,name=session,proto3" json:"session,omitempty"`
 	Number  uint32 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
 	// The session is part of an exchange: the receiver takes every reply of its
-	// store that is still out for lost.
+	// store that is still out for lost, unless it comes from exchange_reign.
 	Exchange bool `protobuf:"varint,3,opt,name=exchange,proto3" json:"exchange,omitempty"`
 	// The sender has room for no further rows.
 	Full bool `protobuf:"varint,4,opt,name=full,proto3" json:"full,omitempty"`
@@ -221,7 +221,9 @@ type SyncRequest struct {
 	// If set, the first leaf begins after this ID.
 	After []byte `protobuf:"bytes,11,opt,name=after,proto3" json:"after,omitempty"`
 	// The sender has finished no session since it started: its own goes first.
-	First         bool `protobuf:"varint,12,opt,name=first,proto3" json:"first,omitempty"`
+	First bool `protobuf:"varint,12,opt,name=first,proto3" json:"first,omitempty"`
+	// The reign that the sender is to use, if it is in force already.
+	ExchangeReign uint64 `protobuf:"fixed64,13,opt,name=exchange_reign,json=exchangeReign,proto3" json:"exchange_reign,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,6 +340,13 @@ func (x *SyncRequest) GetFirst() bool {
 		return x.First
 	}
 	return false
+}
+
+func (x *SyncRequest) GetExchangeReign() uint64 {
+	if x != nil {
+		return x.ExchangeReign
+	}
+	return 0
 }
 
 // SyncAnswer answers one request; rows stand in the frame.
@@ -918,7 +927,7 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	"\aunknown\x18\x11 \x01(\fR\aunknown\x12\x16\n" +
 	"\x06repair\x18\x12 \x01(\bR\x06repair\x123\n" +
 	"\arequest\x18\x13 \x01(\v2\x19.weir.wire.v1.SyncRequestR\arequest\x120\n" +
-	"\x06answer\x18\x14 \x01(\v2\x18.weir.wire.v1.SyncAnswerR\x06answerJ\x04\b\a\x10\vJ\x04\b\x0e\x10\x0f\"\xe7\x02\n" +
+	"\x06answer\x18\x14 \x01(\v2\x18.weir.wire.v1.SyncAnswerR\x06answerJ\x04\b\a\x10\vJ\x04\b\x0e\x10\x0f\"\x8e\x03\n" +
 	"\vSyncRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1a\n" +
@@ -932,7 +941,8 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	"\x06leaves\x18\n" +
 	" \x01(\fR\x06leaves\x12\x14\n" +
 	"\x05after\x18\v \x01(\fR\x05after\x12\x14\n" +
-	"\x05first\x18\f \x01(\bR\x05first\"\xf6\x01\n" +
+	"\x05first\x18\f \x01(\bR\x05first\x12%\n" +
+	"\x0eexchange_reign\x18\r \x01(\x06R\rexchangeReign\"\xf6\x01\n" +
 	"\n" +
 	"SyncAnswer\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x16\n" +
