@@ -27,7 +27,8 @@ const (
 	actRead                 // the node reads its store's row
 	actSync                 // the node writes its rows to disk
 	actClaim                // the node claims the store
-	actExchange             // A=1: the peer does not answer
+	actAnswer               // the node answers the exchange of an opening
+	actExchange             // the exchange ends; A=1: who has not answered is given up; B: the copy
 	actAdopt                // the law-breaker's: no exchange
 	actOpen                 // the claim becomes a nonce
 	actDeduct               // the law-breaker's: a gift is deducted late

@@ -6,7 +6,7 @@
 // # What is modelled
 //
 // One quota row in one period, Q of 2 to 4 units and ε of 0 or 1, in up to three
-// regions of one or two nodes. A region's store holds a marker (a claim or a reign)
+// regions of one to three nodes. A region's store holds a marker (a claim or a reign)
 // and the region's replicas, merged one by one. There may be another copy of it:
 // frozen, to be failed over to, or a second master that goes on deciding. A node
 // has the entries it knows, those it has fsynced, the reign it is caught up with,
@@ -32,14 +32,25 @@
 //   - equal: one version of a replica has the same numbers wherever it is, so that
 //     all nodes are equal once everything is delivered, in any order.
 //
+// # What the walk added to the laws
+//
+// Each of these began as a counterexample, and is a mutant now. A node tells its
+// region-mates of a gift, outside of an exchange, only once it has fsynced it: a
+// late message may otherwise bring back a gift that a crash forgot, after a reign
+// was opened without it. When a node crashes before it has answered an opening's
+// exchange, those who had answered are asked again: it may have told one of them in
+// between. A region's acknowledgement of a split is made of fsynced pledges by each
+// of its nodes: what one node acknowledges for all can be forgotten with it and the
+// store, when others already rest on it.
+//
 // # What is left out
 //
 // Time: deadlines, leases of names, the grace of a period and skew appear only as
 // orders of events. One unit a check; two a lease. The choice of who gives and how
 // much: any node may ask to give 1 or 2 more to anyone. Operators' grants,
 // generations, freezing, idempotency keys and `overshoot: unbounded`. A call in
-// flight dies with its sender, and a node has one call at a time. Exchanges are one
-// step. A row is untold when a reign is opened, which covers opening it with rows.
+// flight dies with its sender, and a node has one call at a time. An exchange before
+// a first call is one step. A row is untold when a reign is opened, which covers opening it with rows.
 //
 // Without Config.Gossip, messages between regions are not part of the state: a
 // node that calls knows every gift that ever left its region, and nothing that

@@ -48,6 +48,8 @@ var small = []Config{
 	{Regions: 1, Nodes: 2, Reigns: 3, Quota: 3, Cold: true, Budget: budget{Decides: 4, Wipes: 2, Silent: 1}},
 	{Regions: 1, Nodes: 2, Reigns: 2, Quota: 3, Budget: budget{Decides: 2, Leases: 2, Wipes: 1, Losses: 1}},
 	{Regions: 1, Nodes: 2, Reigns: 2, Quota: 3, Budget: budget{Decides: 4, Refunds: 2, Wipes: 1, Silent: 1}},
+	{Regions: 1, Nodes: 3, Reigns: 2, Quota: 2, Budget: budget{Decides: 3, Wipes: 1, Crashes: 1, Silent: 1}},
+	{Regions: 1, Nodes: 3, Reigns: 3, Quota: 2, Budget: budget{Decides: 4, Wipes: 2}},
 	// A store set back, and two masters, with calls that arrive late.
 	{Regions: 1, Nodes: 2, Reigns: 2, Quota: 2, Slow: true, Budget: budget{Decides: 4, Failovers: 1, Losses: 1, Silent: 1}},
 	{Regions: 1, Nodes: 2, Reigns: 2, Quota: 2, Slow: true, Budget: budget{Decides: 3, Failovers: 1, Splits: 1, Losses: 1}},

@@ -26,6 +26,7 @@ var mutants = []Config{
 	{Mutant: SeparateDeltas, Regions: 1, Nodes: 2, Reigns: 2, Quota: 2, History: true, Budget: budget{Decides: 3, Refunds: 1, Wipes: 1, Crashes: 1}},
 	{Mutant: ClaimSkipped, Regions: 1, Nodes: 2, Reigns: 3, Quota: 2, Budget: budget{Decides: 3, Wipes: 2}},
 	{Mutant: ClaimNotUnique, Regions: 1, Nodes: 2, Reigns: 3, Quota: 2, Budget: budget{Decides: 3, Wipes: 2}},
+	{Mutant: NotAskedAgain, Regions: 1, Nodes: 3, Reigns: 2, Quota: 2, Budget: budget{Decides: 3, Wipes: 1, Crashes: 1}},
 	{Mutant: LocalSplit, Regions: 2, Nodes: 1, Reigns: 1, Quota: 2, NextSplit: []int{2, 0}, Budget: budget{Decides: 3}},
 	{Mutant: LargerShareInDoubt, Regions: 2, Nodes: 1, Reigns: 1, Quota: 2, NextSplit: []int{2, 0}, Budget: budget{Decides: 3}},
 	{Mutant: PledgeBeforeDurable, Regions: 2, Nodes: 1, Reigns: 2, Quota: 2, NextSplit: []int{2, 0}, Budget: budget{Decides: 3, Wipes: 1, Crashes: 1}},
@@ -100,7 +101,7 @@ func TestForsakenReigns(t *testing.T) {
 	for _, c := range []Config{
 		{Regions: 1, Nodes: 2, Reigns: 2, Quota: 2, Slow: true, Budget: budget{Decides: 3, Failovers: 1, Splits: 1, Losses: 1}},
 		{Regions: 2, Nodes: 2, Reigns: 2, Quota: 2, Spared: 2, Lone: 2, Budget: budget{Decides: 3, Gives: 1, Failovers: 1, Splits: 1}},
-		{Regions: 1, Nodes: 2, Reigns: 3, Quota: 3, Budget: budget{Decides: 4, Failovers: 2, Splits: 2}},
+		{Regions: 1, Nodes: 2, Reigns: 3, Quota: 2, Budget: budget{Decides: 3, Failovers: 2, Splits: 2}},
 	} {
 		c.Strict, c.Forsake = true, true
 		explore(t, c, 1_000_000)

@@ -68,18 +68,19 @@ func unpack(from []byte, s *State) {
 // that differ in who is who are one. It says which node went where.
 func canonical(s *State, c *Config) (moved [maxRegions][maxNodes]uint8) {
 	for r := range moved {
-		for n := range moved[r] {
-			moved[r][n] = uint8(n)
-		}
-	}
-	for r := range c.Regions {
-		if c.nodes(r) < 2 {
-			continue
-		}
 		nodes := &s.Regions[r].Nodes
-		if bytes.Compare(nodeView(&nodes[0]), nodeView(&nodes[1])) > 0 {
-			nodes[0], nodes[1] = nodes[1], nodes[0]
-			moved[r][0], moved[r][1] = 1, 0
+		was := [maxNodes]uint8{}
+		for n := range was {
+			was[n] = uint8(n)
+		}
+		for n := 1; r < c.Regions && n < c.nodes(r); n++ {
+			for i := n; i > 0 && bytes.Compare(nodeView(&nodes[i-1]), nodeView(&nodes[i])) > 0; i-- {
+				nodes[i-1], nodes[i] = nodes[i], nodes[i-1]
+				was[i-1], was[i] = was[i], was[i-1]
+			}
+		}
+		for n, old := range was {
+			moved[r][old] = uint8(n)
 		}
 	}
 	return moved

@@ -7,16 +7,18 @@ func (c *Config) stepReign(s *State, g *region, nd *node, a action) {
 		st.Marker, st.Valid = markClaim, 1
 		g.unclaim(c)
 		nd.Phase = phaseClaimed
+	case actAnswer:
+		c.answer(g, nd, int(a.Region))
 	case actExchange:
 		c.exchange(s, g, nd, a)
-		if c.Forsake && nd.Phase == phaseClaimed {
-			c.forsake(g, nd, a)
-		}
 		if ruling := &g.Stores[a.B]; ruling.rules(ruling.Reign) && nd.Phase != phaseClaimed {
 			nd.Reign = ruling.Reign + 1
-		} else {
-			nd.Phase = phaseExchanged
+			break
 		}
+		if c.Forsake {
+			nd.Left, nd.Reign = 1<<g.Reigns-1, 0
+		}
+		nd.Phase = phaseExchanged
 	case actAdopt:
 		nd.Reign = g.Stores[a.A].Reign + 1
 	case actOpen:
@@ -24,25 +26,50 @@ func (c *Config) stepReign(s *State, g *region, nd *node, a action) {
 	}
 }
 
-// exchange is n exchanging with its region's live nodes. Both sides take
-// outstanding replies as lost; those of a peer that does not answer in a second
-// are past their deadline.
+// answer is a node answering whoever opens a reign. Both take outstanding replies
+// as lost.
+func (c *Config) answer(g *region, nd *node, r int) {
+	nd.Answered = 1
+	c.loseReply(nd)
+	if c.Forsake {
+		nd.Left, nd.Reign = 1<<g.Reigns-1, 0
+	}
+	for n := range c.nodes(r) {
+		if opener := &g.Nodes[n]; opener.Phase == phaseClaimed {
+			c.loseReply(opener)
+			c.learn(opener, nd, r)
+		}
+	}
+}
+
+func (c *Config) loseReply(nd *node) {
+	if nd.Call.Kind != callNone {
+		nd.Call.Lost = 1
+		c.unresolved(&nd.Call)
+	}
+}
+
+func (c *Config) learn(nd, from *node, r int) {
+	nd.Memory[r].merge(&from.Memory[r])
+	if c.Mutant == AckByOneNode {
+		nd.Pledge = max(nd.Pledge, from.Pledge)
+	}
+}
+
+// exchange ends an exchange. That of an opening has its answers; one that takes up
+// a reign is a single step. The replies due to a peer that does not answer in a
+// second are past their deadline.
 func (c *Config) exchange(s *State, g *region, nd *node, a action) {
 	r := int(a.Region)
+	c.loseReply(nd)
 	for n := range c.nodes(r) {
 		peer := &g.Nodes[n]
-		if peer.Call.Kind != callNone {
-			peer.Call.Lost = 1
-			c.unresolved(&peer.Call)
-		}
-		if peer == nd {
+		if peer == nd || nd.Phase == phaseClaimed && peer.Answered == 1 {
 			continue
 		}
+		c.loseReply(peer)
 		if peer.Up == 1 && a.A == 0 {
-			nd.Memory[r].merge(&peer.Memory[r])
-			if c.Mutant == AckByOneNode {
-				nd.Pledge = max(nd.Pledge, peer.Pledge)
-			}
+			c.learn(nd, peer, r)
 			continue
 		}
 		if peer.Up == 1 {
@@ -50,15 +77,6 @@ func (c *Config) exchange(s *State, g *region, nd *node, a action) {
 		}
 		g.Ghost.Gone.merge(&peer.Memory[r])
 		g.Ghost.Gone.merge(&peer.Disk)
-	}
-}
-
-// forsake takes those who exchanged for an opening out of every reign before it.
-func (c *Config) forsake(g *region, nd *node, a action) {
-	for n := range c.nodes(int(a.Region)) {
-		if peer := &g.Nodes[n]; peer == nd || peer.Up == 1 && a.A == 0 {
-			peer.Left, peer.Reign = 1<<g.Reigns-1, 0
-		}
 	}
 }
 
@@ -85,8 +103,15 @@ func (c *Config) open(g *region, nd *node, r int) {
 	}
 }
 
+func (g *region) unanswer() {
+	for n := range g.Nodes {
+		g.Nodes[n].Answered = 0
+	}
+}
+
 // unclaim fails every opening that is under way.
 func (g *region) unclaim(c *Config) {
+	g.unanswer()
 	if c.Mutant == ClaimSkipped || c.Mutant == ClaimNotUnique {
 		return
 	}
@@ -98,12 +123,16 @@ func (g *region) unclaim(c *Config) {
 func (c *Config) reignActions(s *State, a action, try func(action)) {
 	g := &s.Regions[a.Region]
 	nd := &g.Nodes[a.Node]
-	st := &g.Stores[0]
 	with := at(a, try)
-	silent := s.Left.Silent > 0 && c.mayFault(int(a.Region)) && c.nodes(int(a.Region)) > 1 && g.Nodes[1-a.Node].Up == 1
+	waits, asked := c.unanswered(g, nd, int(a.Region))
+	if asked {
+		with(actAnswer)
+	}
 	exchange := func(which uint8) {
-		with(actExchange, 0, which)
-		if silent {
+		if waits == 0 || nd.Phase != phaseClaimed {
+			with(actExchange, 0, which)
+		}
+		if waits > 0 && waits <= int(s.Left.Silent) && c.mayFault(int(a.Region)) {
 			with(actExchange, 1, which)
 		}
 	}
@@ -112,10 +141,13 @@ func (c *Config) reignActions(s *State, a action, try func(action)) {
 	} else {
 		c.catchUp(g, nd, exchange, with)
 	}
-	more := int(g.Reigns) < c.Reigns
-	if !more || st.rules(st.Reign) {
-		return
+	if st := &g.Stores[0]; int(g.Reigns) < c.Reigns && !st.rules(st.Reign) {
+		c.openingActions(st, nd, exchange, with)
 	}
+}
+
+// openingActions are the steps towards a new reign.
+func (c *Config) openingActions(st *store, nd *node, exchange func(uint8), with func(kind, ...uint8)) {
 	switch {
 	case nd.Phase != phaseNone:
 	case c.Mutant == ClaimSkipped:
@@ -127,6 +159,22 @@ func (c *Config) reignActions(s *State, a action, try func(action)) {
 	if nd.Phase == phaseExchanged && claimed {
 		with(actOpen)
 	}
+}
+
+// unanswered counts the live peers that a node's exchange waits for, and says
+// whether somebody waits for this one.
+func (c *Config) unanswered(g *region, nd *node, r int) (waits int, asked bool) {
+	for n := range c.nodes(r) {
+		peer := &g.Nodes[n]
+		if peer == nd {
+			continue
+		}
+		if peer.Up == 1 && (nd.Phase != phaseClaimed || peer.Answered == 0) {
+			waits++
+		}
+		asked = asked || peer.Phase == phaseClaimed && nd.Answered == 0
+	}
+	return waits, asked
 }
 
 // catchUp is a node taking up a reign that is new to it.

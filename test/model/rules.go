@@ -20,6 +20,7 @@ const (
 	ReceiptInOtherReign   Mutant = "receipt-honoured-in-another-reign"
 	SeparateDeltas        Mutant = "P-and-N-in-separate-deltas"
 	ClaimSkipped          Mutant = "claim-skipped"
+	NotAskedAgain         Mutant = "not-asked-again-after-a-crash"
 	PeriodUnchecked       Mutant = "period-not-checked"
 	PledgeBeforeDurable   Mutant = "pledge-used-before-durable"
 	AckByOneNode          Mutant = "acknowledgement-by-one-node"

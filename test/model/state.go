@@ -3,7 +3,7 @@ package model
 // The largest world a State can hold. A Config names the part that is used.
 const (
 	maxRegions = 3
-	maxNodes   = 2 // of each region
+	maxNodes   = 3 // of each region
 	maxReigns  = 4 // of each region
 	maxDelayed = 2 // messages on their way at once
 	maxHistory = 10
@@ -140,15 +140,17 @@ const (
 )
 
 type node struct {
-	Up     uint8
-	Reign  uint8 // 1 + the reign it is caught up with, 0 for none
-	Phase  uint8
-	Left   uint8 // a bit for each reign it has forsaken; with Config.Forsake
-	Alone  uint8 // 1 + the replica of its own that this process counts in, 0 for none
-	Call   call
-	Lease  lease
-	Memory [maxRegions]entries
-	Disk   entries // its own region's entries as last fsynced
+	Up    uint8
+	Reign uint8 // 1 + the reign it is caught up with, 0 for none
+	Phase uint8
+	// Answered is 1 once it has answered the exchange of the opening under way.
+	Answered uint8
+	Left     uint8 // a bit for each reign it has forsaken; with Config.Forsake
+	Alone    uint8 // 1 + the replica of its own that this process counts in, 0 for none
+	Call     call
+	Lease    lease
+	Memory   [maxRegions]entries
+	Disk     entries // its own region's entries as last fsynced
 	// Pledge is its own to the next split, on disk; Acks what it knows of each
 	// region's acknowledgement.
 	Pledge uint8

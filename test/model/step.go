@@ -9,7 +9,7 @@ func (c *Config) step(s *State, a action) {
 		c.stepCall(s, g, nd, a)
 	case actSpend, actReturn, actReturned, actForget, actRefund:
 		c.stepLease(s, g, nd, a)
-	case actClaim, actExchange, actAdopt, actOpen:
+	case actClaim, actAnswer, actExchange, actAdopt, actOpen:
 		c.stepReign(s, g, nd, a)
 	case actNews, actHear, actRead, actSync, actCrash, actRestart:
 		c.stepNode(s, g, nd, a)
@@ -198,6 +198,10 @@ func (c *Config) stepNode(s *State, g *region, nd *node, a action) {
 			if own[k].Version > max(nd.Disk[k].Version, g.mates(nd, int(a.Region), k)) {
 				g.Ghost.Lost[k].merge(own[k])
 			}
+		}
+		if nd.Answered == 0 && c.Mutant != NotAskedAgain {
+			// It may have told one that had answered before: they are asked again.
+			g.unanswer()
 		}
 		*nd = node{Disk: nd.Disk, Pledge: nd.Pledge}
 		if c.Mutant == PledgeBeforeDurable {

@@ -17,6 +17,7 @@ var plain = map[kind]string{
 	actRead:    "WHO reads its store's row",
 	actSync:    "WHO writes its rows to disk",
 	actClaim:   "WHO claims the store",
+	actAnswer:  "WHO answers the exchange",
 	actOpen:    "WHO opens a reign",
 	actRestart: "WHO restarts from its disk",
 	actPledge:  "WHO pledges itself to the next split",
@@ -61,11 +62,20 @@ func (t *teller) name(r, n int) string {
 
 func (t *teller) who() string { return t.name(int(t.a.Region), int(t.a.Node)) }
 
-func (t *teller) peer() string {
-	if t.c.nodes(int(t.a.Region)) < 2 {
-		return "nobody"
+// without names the peers whose answers an exchange goes without.
+func (t *teller) without() string {
+	var gone []string
+	for n := range t.c.nodes(int(t.a.Region)) {
+		peer := &t.g.Nodes[n]
+		answered := t.nd.Phase == phaseClaimed && peer.Answered == 1
+		if peer != t.nd && !answered && (peer.Up == 0 || t.a.A == 1) {
+			gone = append(gone, t.name(int(t.a.Region), n))
+		}
 	}
-	return t.name(int(t.a.Region), 1-int(t.a.Node))
+	if gone == nil {
+		return ""
+	}
+	return " without " + strings.Join(gone, ", ")
 }
 
 // reign names a replica: "A.2" is the second of region A.
@@ -136,10 +146,7 @@ func (t *teller) ofReigns() string {
 	a := t.a
 	switch a.Kind {
 	case actExchange:
-		if t.c.nodes(int(a.Region)) > 1 && (a.A == 1 || t.g.Nodes[1-a.Node].Up == 0) {
-			return fmt.Sprintf("%s exchanges; %s does not answer", t.who(), t.peer())
-		}
-		return fmt.Sprintf("%s exchanges with %s", t.who(), t.peer())
+		return fmt.Sprintf("%s has exchanged%s", t.who(), t.without())
 	case actAdopt:
 		return fmt.Sprintf("%s takes up %s", t.who(), t.reign(t.g.Stores[a.A].Reign))
 	case actCrash:
@@ -155,7 +162,7 @@ func (t *teller) ofNews() string {
 	replica := fmt.Sprintf("replica %s.%d", regionName(int(a.A)), a.B+1)
 	switch a.Kind {
 	case actNews:
-		return fmt.Sprintf("%s hears of %s from %s%s", t.who(), t.reign(a.A), t.peer(), [...]string{"", ", its P only", ", its N only"}[a.C])
+		return fmt.Sprintf("%s hears of %s from %s%s", t.who(), t.reign(a.A), t.name(int(a.Region), int(a.B)), [...]string{"", ", its P only", ", its N only"}[a.C])
 	case actHear:
 		return fmt.Sprintf("%s hears of %s from another region", t.who(), t.reign(a.A))
 	case actDirect:
