@@ -6,8 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"weir/limiter"
 	"weir/limiter/store/redis"
+	"weir/region/telemetry"
 )
 
 const (
@@ -33,7 +36,28 @@ func (n *Node) newRefunds() *limiter.Refunds {
 	}
 	refunds := limiter.NewRefunds(n.engine, receipts, n.mesh, cfg.RegionNames())
 	n.refunds.Store(refunds)
+	telemetry.Register(n.registry, refundFigures(refunds, receipts)...)
 	return refunds
+}
+
+func refundFigures(refunds *limiter.Refunds, receipts *limiter.Receipts) []telemetry.Figure {
+	state := func(name string, read func(limiter.RefundCounts) uint64) telemetry.Figure {
+		return telemetry.Figure{Name: "weir_refunds_total", Labels: prometheus.Labels{"state": name}, Counter: true,
+			Help: "Quotas' parts in refunds, by what became of them; and receipts forwarded, refused, and not answered by the store.",
+			Read: func() float64 { return float64(read(refunds.Counts())) }}
+	}
+	return []telemetry.Figure{
+		state("refunded", func(c limiter.RefundCounts) uint64 { return c.Refunded }),
+		state("already", func(c limiter.RefundCounts) uint64 { return c.Already }),
+		state("ended", func(c limiter.RefundCounts) uint64 { return c.Ended }),
+		state("forwarded", func(c limiter.RefundCounts) uint64 { return c.Forwarded }),
+		state("refused", func(c limiter.RefundCounts) uint64 { return c.Refused }),
+		state("failed", func(c limiter.RefundCounts) uint64 { return c.Failed }),
+		{Name: "weir_refunded_units_total", Help: "Units given back by receipts and by Envoy's negative hits.",
+			Counter: true, Read: func() float64 { return float64(refunds.Counts().Units) }},
+		{Name: "weir_receipts_unnamed_total", Help: "Charges to refundable quotas that no receipt names: past its bound, or before the secret was known.",
+			Counter: true, Read: func() float64 { return float64(receipts.Unnamed()) }},
+	}
 }
 
 // keepSecret has the nodes of a region that share a store agree on a secret:

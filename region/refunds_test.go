@@ -125,8 +125,8 @@ func TestNegativeHits(t *testing.T) {
 	}
 }
 
-// TestARefundElsewhere: brought to another region a receipt is passed on, held
-// while the region that gave it is away, and refunded there once.
+// TestARefundElsewhere: brought to another region a receipt is passed on, and
+// refunded there once.
 func TestARefundElsewhere(t *testing.T) {
 	eu := startNode(t, "eu", nil)
 	us := startNode(t, "us", func(cfg *config.Config) { cfg.Gossip.Join = []string{eu.GossipAddr()} })
