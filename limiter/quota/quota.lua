@@ -79,7 +79,12 @@ end
 local function row_read(key, a)
   local flat, reign = redis.call('HGETALL', key), string.sub(ARGV[a], 1, 16)
   local own = {version = 0, taken = 0, returned = 0, given = 0, granted = 0, unmet = 0, gifts = ''}
-  local row = {key = key, arg = a, reign = reign, own = own, flat = flat}
+  -- Every field at once: a table that grows is made anew.
+  local row = {
+    key = key, arg = a, reign = reign, own = own, flat = flat, named = false, changed = false, put = false,
+    net = 0, all_given = 0, all_granted = 0, ceiling = tonumber(ARGV[a + 5]), allotted = tonumber(ARGV[a + 6]),
+    cost = 0, mark = false, outcome = 0,
+  }
   for e = a + row_args, a + row_args - 2 + 2 * ARGV[a + 7], 2 do row_merge(row, flat, ARGV[e], ARGV[e + 1]) end
   local net, all_given, all_granted = 0, 0, 0
   for i = 1, #flat, 2 do
@@ -95,7 +100,6 @@ local function row_read(key, a)
     end
   end
   row.net, row.all_given, row.all_granted = net, all_given, all_granted
-  row.ceiling, row.allotted = tonumber(ARGV[a + 5]), tonumber(ARGV[a + 6])
   return row
 end
 
