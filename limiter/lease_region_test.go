@@ -15,7 +15,7 @@ import (
 
 const leaseRules = `
 rules:
-  - {name: daily, count_by: [user], quota: 10000/day, overshoot: 0%}
+  - {name: daily, count_by: [user], quota: 10000/day, overshoot: 0%, refundable: true}
   - {name: org, count_by: [org], quota: 40000/day, overshoot: 0%}
   - {name: mixed, count_by: [mixed], limit: 1000/s, quota: 10000/day}
 `
@@ -155,13 +155,14 @@ func (w *worldLedger) Record(*store.QuotaRow) bool {
 }
 
 func (w *worldLedger) Mark(*store.QuotaRow) bool                { return false }
-func (w *worldLedger) Refused(*store.QuotaRow, bool)            {}
+func (w *worldLedger) Refused(*store.QuotaRow)                  {}
 func (w *worldLedger) RightsWait(*store.QuotaRow) time.Duration { return time.Second }
 
 // flaky is a store that can be away, and whose replies can get lost.
 type flaky struct {
 	*embedded.Store
 	down    bool
+	decide  func([]*store.Call) // instead of the store, where it is set
 	lose    func(*store.Change) loss
 	decided atomic.Int64
 	applied []store.ChangeKind
@@ -181,6 +182,10 @@ func (f *flaky) Decide(ctx context.Context, calls []*store.Call) {
 		for _, c := range calls {
 			c.Fail(store.ErrUnavailable)
 		}
+		return
+	}
+	if f.decide != nil {
+		f.decide(calls)
 		return
 	}
 	f.Store.Decide(ctx, calls)

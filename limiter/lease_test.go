@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/limiter/quota"
 	"weir/limiter/store"
 )
 
@@ -192,12 +193,11 @@ func TestARefusalReturnsTheLease(t *testing.T) {
 func TestLeasesBeyondTheBoundAreReturned(t *testing.T) {
 	r := newLeaseRegion(t, 1, LeaseOptions{HotChecks: 5, Rows: 2})
 	n := r.nodes[0]
-	allowed := r.heat(n, "first")
+	r.heat(n, "first")
 	r.pass(time.Millisecond)
 	r.heat(n, "second")
 	r.pass(time.Millisecond)
 	n.check(1, "user", "first") // now the second is the oldest
-	allowed++
 	r.pass(time.Millisecond)
 	r.heat(n, "third")
 	if n.row("daily", "second") != nil || n.row("daily", "first") == nil || n.leases.Evicted() != 1 {
@@ -209,7 +209,69 @@ func TestLeasesBeyondTheBoundAreReturned(t *testing.T) {
 	if r.net("daily", "second") != 5 {
 		t.Errorf("the store counts %d of the second, want 5", r.net("daily", "second"))
 	}
-	_ = allowed
+}
+
+// TestTheBoundHoldsWhenNothingCanBeReturned: then no other lease is taken.
+func TestTheBoundHoldsWhenNothingCanBeReturned(t *testing.T) {
+	for name, away := range map[string]func(*leaseNode, *flaky){
+		"a check failed":  func(n *leaseNode, _ *flaky) { n.leases.missed() },
+		"a return failed": func(_ *leaseNode, s *flaky) { s.lose = func(*store.Change) loss { return lossBefore } },
+	} {
+		r := newLeaseRegion(t, 1, LeaseOptions{HotChecks: 5, Rows: 1})
+		n := r.nodes[0]
+		r.heat(n, "first")
+		for range 5 {
+			n.check(1, "user", "second")
+		}
+		away(n, r.store)
+		n.leases.attend(context.Background(), n.leases.waiting(<-n.leases.asks))
+		if n.row("daily", "second") != nil || n.leases.rows.Load() != 1 {
+			t.Errorf("%s: %d rows are leased, want 1", name, n.leases.rows.Load())
+		}
+	}
+}
+
+// TestADenialStands: what came to a lease since the store was asked changes
+// nothing.
+func TestADenialStands(t *testing.T) {
+	r := newLeaseRegion(t, 1, LeaseOptions{HotChecks: 5})
+	n := r.nodes[0]
+	r.heat(n, "u")
+	row := n.row("daily", "u")
+	cost := row.held.left + 1
+	r.store.decide = func(calls []*store.Call) {
+		calls[0].Status, calls[0].Quotas[0].Outcome = store.Denied, quota.Exhausted
+		row.held.left = cost
+	}
+	if d := n.check(cost, "user", "u"); d.Allowed || d.DecidedBy != DecidedByStore || d.Reason != ReasonQuotaExhausted {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// TestALeasedCheckIsRefundable: once, in the reign the lease was taken in, though
+// the store never saw the check.
+func TestALeasedCheckIsRefundable(t *testing.T) {
+	r := newLeaseRegion(t, 1, LeaseOptions{HotChecks: 5})
+	n := r.nodes[0]
+	receipts := NewReceipts("eu")
+	receipts.SetSecret(NewSecret())
+	n.engine.GiveReceipts(receipts)
+	refunds := NewRefunds(n.engine, receipts, &refundBench{}, []string{"eu"})
+	allowed := r.heat(n, "u")
+	for range 2 {
+		d := n.check(7, "user", "u")
+		if d.DecidedBy != DecidedByLease || d.Receipt == nil {
+			t.Fatalf("got %+v", d)
+		}
+		for _, want := range []RefundState{Refunded, Already} {
+			if got, err := refunds.Refund(context.Background(), d.Receipt, 7); err != nil || got.State != want {
+				t.Errorf("got %+v, %v, want %v", got, err, want)
+			}
+		}
+	}
+	if err := n.leases.Stop(context.Background()); err != nil || r.net("daily", "u") != allowed {
+		t.Errorf("%v; the store counts %d, want %d", err, r.net("daily", "u"), allowed)
+	}
 }
 
 // TestAnotherReignsLeaseIsSpentAndNotReturned, and forgotten once nobody uses it.
@@ -240,13 +302,14 @@ func TestAPeriodsLeaseEndsWithIt(t *testing.T) {
 	n := r.nodes[0]
 	r.heat(n, "u")
 	_, held := n.leases.Held()
+	r.store.lose = func(*store.Change) loss { return lossNone }
 	r.pass(12 * time.Hour)
 	if d := n.check(1, "user", "u"); d.DecidedBy != DecidedByStore || d.Remaining != 9_999 {
 		t.Errorf("got %+v", d)
 	}
 	n.work()
-	if leases, _ := n.leases.Held(); leases != 0 || n.leases.Forgotten() != uint64(held) {
-		t.Errorf("%d leases, %d forgotten, want %d", leases, n.leases.Forgotten(), held)
+	if leases, _ := n.leases.Held(); leases != 0 || n.leases.Forgotten() != uint64(held) || len(r.store.applied) > 0 {
+		t.Errorf("%d leases, %d forgotten, want %d; asked for %v", leases, n.leases.Forgotten(), held, r.store.applied)
 	}
 }
 

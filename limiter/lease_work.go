@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -148,7 +149,7 @@ func (l *Leases) makeRoom(ctx context.Context, asks []leaseAsk) {
 	}
 	var all []aged
 	l.each(func(_ *leaseShard, row *leaseRow) { all = append(all, aged{row, row.used}) })
-	slices.SortFunc(all, func(a, b aged) int { return int(a.used - b.used) })
+	slices.SortFunc(all, func(a, b aged) int { return cmp.Compare(a.used, b.used) })
 	rows := make([]*leaseRow, 0, over)
 	for _, a := range all[:min(over, len(all))] {
 		rows = append(rows, a.row)
@@ -273,10 +274,13 @@ func (l *Leases) review(now time.Duration) {
 	for _, row := range rows {
 		q := row.base // only whoever holds l.work changes it
 		q.Reign = row.held.reign
-		l.ledger.View(&q)
+		counted := l.ledger.View(&q)
 		sh := l.shard(row.hash)
 		sh.mu.Lock()
-		row.viewed, row.base.Elsewhere = now, q.Elsewhere
+		row.viewed = now
+		if counted {
+			row.base.Elsewhere = q.Elsewhere
+		}
 		if q.Row.Generation != row.held.generation {
 			l.drop(sh, row)
 		}
