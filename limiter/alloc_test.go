@@ -21,7 +21,7 @@ func (plainLedger) View(q *store.QuotaRow) bool {
 }
 func (plainLedger) Mark(*store.QuotaRow) bool                { return false }
 func (plainLedger) Record(*store.QuotaRow) bool              { return true }
-func (plainLedger) Refused(*store.QuotaRow, bool)            {}
+func (plainLedger) Refused(*store.QuotaRow)                  {}
 func (plainLedger) RightsWait(*store.QuotaRow) time.Duration { return 0 }
 
 // TestACheckDoesNotAllocate counts what the engine and the embedded store

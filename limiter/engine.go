@@ -219,9 +219,8 @@ func (e *Engine) record(p *plan) {
 			continue
 		}
 		believed = e.ledger.Record(&t.QuotaRow) && believed
-		lacks := t.Outcome == quota.NoRights
-		e.ledger.Refused(&t.QuotaRow, lacks)
-		if lacks {
+		if t.Outcome == quota.NoRights {
+			e.ledger.Refused(&t.QuotaRow)
 			p.rightsWait = max(p.rightsWait, e.ledger.RightsWait(&t.QuotaRow))
 		}
 	}

@@ -38,7 +38,7 @@ type recorder struct {
 	// allotted bounds the region's rights where it is not 0.
 	allotted int64
 	marks    bool
-	refused  []bool
+	refused  int
 	// disbelieve takes so many answers for lost.
 	disbelieve int
 	// generation is the newest of every row.
@@ -62,7 +62,7 @@ func (r *recorder) Record(take *store.QuotaRow) bool {
 	return r.disbelieve < 0
 }
 func (r *recorder) Mark(*store.QuotaRow) bool                { return r.marks }
-func (r *recorder) Refused(_ *store.QuotaRow, refused bool)  { r.refused = append(r.refused, refused) }
+func (r *recorder) Refused(*store.QuotaRow)                  { r.refused++ }
 func (r *recorder) RightsWait(*store.QuotaRow) time.Duration { return 300 * time.Millisecond }
 
 func newBench(t *testing.T) *bench {

@@ -14,14 +14,14 @@ type Ledger interface {
 	// Earlier and Epoch from what this node knows. It returns false when the row
 	// cannot be counted: the node holds as many as it may and this one is new.
 	View(q *store.QuotaRow) bool
-	// Mark says whether a refusal for want of rights is to be noted again.
+	// Mark says whether a refusal for want of rights is to be noted.
 	Mark(q *store.QuotaRow) bool
 	// Record takes in what the store answered: the row's Entry, and that the
 	// store now holds Earlier. It returns false when the answer must be taken for
 	// lost: an exchange with other nodes has come between.
 	Record(q *store.QuotaRow) (believed bool)
-	// Refused notes whether the row was refused for want of rights.
-	Refused(q *store.QuotaRow, refused bool)
+	// Refused notes that the row was refused for want of rights.
+	Refused(q *store.QuotaRow)
 	// RightsWait is how long a client should wait that was refused for want of
 	// rights: short while regions that hold rights are in touch, honest about
 	// the cut when they are not.

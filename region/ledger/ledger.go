@@ -101,7 +101,7 @@ func (l *Ledger) Share(region string, start, total int64) int64 {
 	return l.shares.of(region, start, total)
 }
 
-// Mark says whether a refusal of the row for want of rights is to be noted again.
+// Mark says whether a refusal of the row for want of rights is to be noted.
 func (l *Ledger) Mark(q *store.QuotaRow) bool { return l.refusals.due(crdt.RowID(q.ID)) }
 
 // Record implements limiter.Ledger. View has named the row. What is refused,
@@ -119,8 +119,8 @@ func (l *Ledger) Record(q *store.QuotaRow) (believed bool) {
 	return believed
 }
 
-// Refused notes whether the row was last refused for want of rights.
-func (l *Ledger) Refused(q *store.QuotaRow, refused bool) { l.refusals.note(crdt.RowID(q.ID), refused) }
+// Refused notes that the row was refused for want of rights.
+func (l *Ledger) Refused(q *store.QuotaRow) { l.refusals.note(crdt.RowID(q.ID)) }
 
 // Epoch is to be read before the store's rows are, see Reconcile.
 func (l *Ledger) Epoch() uint64 { return l.rows.Epoch() }

@@ -69,34 +69,30 @@ func TestRepliesFromBeforeAnExchangeAreLost(t *testing.T) {
 	}
 }
 
-// TestAWantIsToldOnceASecond: the first refusal tells of itself.
+// TestAWantIsToldOnceASecond, also where smaller costs pass meanwhile.
 func TestAWantIsToldOnceASecond(t *testing.T) {
 	now := time.Hour
 	r := newRefusals(func() time.Duration { return now })
 	id := crdt.RowID{1}
-	for _, step := range []struct {
-		wait    time.Duration
-		refused bool
-		due     bool
-	}{
-		{0, true, false},
-		{time.Second, true, true},
-		{time.Second / 2, true, false},
-		{time.Second / 2, true, true},
-		{time.Hour, false, true},
-		{time.Hour, true, false},
-	} {
+	for i, step := range []struct {
+		wait time.Duration
+		due  bool
+	}{{0, true}, {time.Second / 2, false}, {time.Second / 2, true}, {0, false}, {time.Hour, true}} {
 		now += step.wait
 		if got := r.due(id); got != step.due {
-			t.Errorf("%+v: due is %v", step, got)
+			t.Errorf("step %d: due is %v", i, got)
 		}
-		r.note(id, step.refused)
+		r.note(id)
 	}
 	for i := range 2 * maxRefusals {
-		r.note(crdt.RowID{2, byte(i >> 16), byte(i >> 8), byte(i)}, true)
+		r.note(crdt.RowID{2, byte(i >> 16), byte(i >> 8), byte(i)})
 	}
 	if len(r.rows) > maxRefusals {
 		t.Errorf("%d rows are remembered, the bound is %d", len(r.rows), maxRefusals)
+	}
+	now += time.Hour
+	if r.note(id); len(r.rows) != 1 {
+		t.Errorf("%d rows are remembered after an hour", len(r.rows))
 	}
 }
 
