@@ -130,3 +130,27 @@ func FuzzReceipt(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkReceipt is what a receipt of two quotas adds to a check.
+func BenchmarkReceipt(b *testing.B) {
+	r := receipt{region: "eu", charges: []charge{{row: store.RowName{Rule: "daily", Key: "sk_live_00000001", Start: 86_400, End: 172_800}, reign: 7, tag: 9, cost: 3}}}
+	r.charges = append(r.charges, r.charges[0])
+	secret := NewSecret()
+	keys := NewReceipts("eu")
+	keys.SetSecret(secret)
+	b.Run("seal", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			r.encode(secret)
+		}
+	})
+	sealed := r.encode(secret)
+	b.Run("open", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := keys.open(sealed); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -23,7 +23,7 @@ func TestEnumsMatch(t *testing.T) {
 			t.Errorf("refund state %v is %v in the API", s, got)
 		}
 	}
-	for _, d := range []limiter.DecidedBy{limiter.DecidedByStore, limiter.DecidedByClosed, limiter.DecidedByNoRule} {
+	for _, d := range []limiter.DecidedBy{limiter.DecidedByStore, limiter.DecidedByClosed, limiter.DecidedByNoRule, limiter.DecidedByLease} {
 		if got, want := decidedBy(d).String(), "DECIDED_BY_"+strings.ToUpper(d.String()); got != want {
 			t.Errorf("decided by %v is %v in the API", d, got)
 		}
