@@ -2,10 +2,13 @@ package chaos
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"strconv"
+	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -16,7 +19,7 @@ import (
 type course struct {
 	world   *world
 	monitor *monitor
-	seed    uint64
+	seeds   []uint64
 	began   time.Time
 	steps   []*step
 	shown   map[counted]int64  // by every node when all agreed last
@@ -26,101 +29,98 @@ type course struct {
 func TestRegionsUnderFaults(t *testing.T) {
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	seed := seed(t)
-	t.Logf("SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	seeds := seeds(t)
+	t.Logf("seeds %v: -seed=N replays the faults of one", seeds)
 	w := openWorld(ctx, t)
-	c := &course{world: w, monitor: newMonitor(w), seed: seed, began: time.Now()}
+	c := &course{world: w, monitor: newMonitor(w), seeds: seeds, began: w.timeline.began}
 	c.animate(ctx, t)
 	t.Cleanup(func() { c.publish(t) })
-
-	faults := append([]*fault{none()}, schedule(w, random, testing.Short())...)
-	if !testing.Short() {
-		faults = append(faults, none())
-	}
-	for i, f := range faults {
-		must(t, c.overMidnight(ctx, t))
-		s := c.step(ctx, i, f)
-		c.steps = append(c.steps, s)
-		t.Logf("%d %s, %s: lasted %v, cut off shown after %v, mended in %v, in touch after %v, equal after %v, exact after %v",
-			i, f.name, f.where, s.held, s.cutOff, s.mended, s.touch, s.equal, s.exact)
-		for _, p := range s.problems {
-			t.Errorf("step %d, %s, %s: %s", i, f.name, f.where, p)
+	next := c.faults()
+	for i := 0; ; i++ {
+		f := next()
+		last := time.Since(c.began) > runTime()
+		if last {
+			f = none()
 		}
-		if t.Failed() {
-			c.showLogs(t)
-			return // what comes after would only repeat it
+		if !c.run(ctx, t, i, f) || last || ctx.Err() != nil {
+			return
 		}
 	}
 }
 
-// none is a step without a fault, in which nodes may not lag either.
-func none() *fault {
-	nothing := func(context.Context) error { return nil }
-	return &fault{name: "none", where: "–", calm: true, hold: settleTime + 3*time.Second, inject: nothing, mend: nothing}
+// faults draws them from every seed in turn, a step without one first.
+func (c *course) faults() func() *fault {
+	draws := make([]func() *fault, len(c.seeds))
+	for i, seed := range c.seeds {
+		draws[i] = schedule(c.world, rand.New(rand.NewPCG(seed, 0)))
+	}
+	turn := -1
+	return func() *fault {
+		turn++
+		if turn == 0 {
+			return none()
+		}
+		i := (turn - 1) % len(draws)
+		f := draws[i]()
+		f.seed = c.seeds[i]
+		return f
+	}
 }
 
-// seed is what SEED says, or chance.
-func seed(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv("SEED")
-	if text == "" {
-		return rand.Uint64N(1_000_000)
+// run takes a step and tells of it. False is that the nodes no longer come to
+// the same: what comes after would only repeat it.
+func (c *course) run(ctx context.Context, t *testing.T, i int, f *fault) bool {
+	s := c.step(ctx, i, f)
+	c.steps = append(c.steps, s)
+	t.Logf("%d %s, %s: lasted %v, cut off shown after %v, mended in %v, in touch after %v, equal after %v, exact after %v",
+		i, f.name, f.where, s.held, s.cutOff, s.mended, s.touch, s.equal, s.exact)
+	for _, p := range s.problems {
+		t.Errorf("step %d, seed %d, %s, %s: %s", i, f.seed, f.name, f.where, p)
 	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("SEED: %q: must be a whole number", text)
+	if len(s.problems) > 0 {
+		c.keepLogs(t, i)
 	}
-	return n
+	return !s.broken
 }
 
 // animate starts clients and monitor; they end before the processes do.
 func (c *course) animate(ctx context.Context, t *testing.T) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { c.world.load.run(ctx, c.seed) })
+	running.Go(func() { c.world.load.run(ctx, c.seeds[0]) })
 	running.Go(func() { c.monitor.run(ctx) })
 	for _, r := range c.world.regions {
-		running.Go(func() { r.redis.pulse.run(ctx, r.redis) })
+		running.Go(func() { r.store.pulse.run(ctx, r.store) })
 	}
 	t.Cleanup(func() { cancel(); running.Wait() })
 }
 
-// publish writes the report.
+// publish writes the report and the picture beside it.
 func (c *course) publish(t *testing.T) {
 	path := reportPath()
-	if err := os.WriteFile(path, []byte(c.report()), 0o644); err != nil {
+	picture := strings.TrimSuffix(path, ".md") + ".svg"
+	if err := errors.Join(os.WriteFile(path, []byte(c.report(filepath.Base(picture))), 0o644), os.WriteFile(picture, []byte(c.picture()), 0o644)); err != nil {
 		t.Error(err)
 		return
 	}
-	t.Logf("report: %s", path)
+	t.Logf("report: %s and %s", path, picture)
 }
 
-// showLogs shows how the nodes' logs end.
-func (c *course) showLogs(t *testing.T) {
-	for _, n := range c.world.nodes() {
-		t.Logf("--- %s\n%s", n.name, n.tail())
+// keepLogs copies the logs of all processes beside the report.
+func (c *course) keepLogs(t *testing.T, step int) {
+	dir := fmt.Sprintf("%s-step-%d-logs", strings.TrimSuffix(reportPath(), ".md"), step)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Error(err)
+		return
 	}
-}
-
-// stepBudget is more than a step takes.
-const stepBudget = 90 * time.Second
-
-// overMidnight lets a quota's day end between two steps rather than within
-// one: it waits, at most stepBudget, and begins a new ledger.
-func (c *course) overMidnight(ctx context.Context, t *testing.T) error {
-	const day = 24 * time.Hour
-	left := time.Until(time.Now().Truncate(day).Add(day))
-	if left > stepBudget {
-		return nil
+	for _, p := range c.world.processes() {
+		data, err := os.ReadFile(p.log)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(p.log)), data, 0o644)
+		}
+		if err != nil {
+			t.Error(err)
+		}
 	}
-	t.Logf("the quotas' day ends in %v; counting begins anew then", left)
-	c.world.load.pause()
-	defer c.world.load.resume()
-	if err := last(ctx, left+time.Second); err != nil {
-		return err
-	}
-	c.world.ledger, c.world.load.usedUp = newLedger(), nil
-	c.monitor.forget()
-	return nil
+	t.Logf("logs until step %d: %s", step, dir)
 }

@@ -11,9 +11,12 @@ import (
 // fault is something that breaks and is mended.
 type fault struct {
 	name, where string
-	calm        bool // nothing breaks
-	// hurt are the nodes whose clients may meet errors; all others may not.
-	hurt []*node
+	seed        uint64 // it was drawn with
+	calm        bool   // nothing breaks
+	// hurt are the nodes whose clients may meet errors. Those of a node that is
+	// only away from its store may be denied for that, and for a time by all
+	// its region's nodes. All others may notice nothing.
+	hurt, away []*node
 	// hold is how long it lasts at least; a region that cannot be heard is
 	// waited for to be called cut off.
 	hold           time.Duration
@@ -24,39 +27,36 @@ type fault struct {
 // kind makes a fault for a world, its particulars by chance.
 type kind func(*world, *rand.Rand) *fault
 
-// cuts are the kinds that break the network, crashes those that kill or stop
-// processes; mixed ones do both.
+// The kinds: cuts break the network between regions, rifts that within one,
+// crashes kill or stop processes, losses are of what Redis holds.
 var (
 	cuts    = []kind{isolated, allApart, pairCut, unheard, deaf, halfPair, flapping, linkDown}
-	crashes = []kind{nodeKilled, redisKilled, nodesKilled, nodeAndRedisKilled, regionLost, nodeFrozen, redisFrozen}
-	mixed   = []kind{isolatedAndNodeKilled, isolatedAndRedisKilled}
+	rifts   = []kind{nodesApart, nodeDeaf, storeUnasked, storeMute, storeFlapping}
+	crashes = []kind{nodeKilled, nodesKilled, everyNodeKilled, nodeReplaced, rollingRestart, nodeFrozen, redisFrozen, diskFull}
+	losses  = []kind{redisKilled, nodeAndRedisKilled, regionLost, everythingLost, flushed, setBack, failedOver, splitMaster}
+	mixed   = []kind{isolatedAndNodeKilled, isolatedAndRedisKilled, isolatedAndFlushed, apartAndSplit, apartAndDiskFull, unheardAndSetBack}
 )
 
-// schedule draws the faults of a run: every kind in each round of the long
-// form, one of each sort in the short.
-func schedule(w *world, random *rand.Rand, short bool) (faults []*fault) {
-	w.longestCut = 25
-	var kinds []kind
-	if short {
-		w.longestCut = 6
-		one := func(of ...kind) kind { return of[random.IntN(len(of))] }
-		kinds = []kind{one(isolated, allApart, linkDown, unheard), one(pairCut, halfPair, flapping), nodeKilled, redisKilled,
-			one(nodesKilled, nodeAndRedisKilled, regionLost)}
-		random.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
-	} else {
-		for range longRounds {
-			round := slices.Concat(cuts, crashes, mixed)
+// schedule draws the faults of a run: every kind in each round.
+func schedule(w *world, random *rand.Rand) func() *fault {
+	all := slices.Concat(cuts, rifts, crashes, losses, mixed)
+	var round []kind
+	return func() *fault {
+		if len(round) == 0 {
+			round = slices.Clone(all)
 			random.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
-			kinds = append(kinds, round...)
 		}
+		k := round[0]
+		round = round[1:]
+		return k(w, random)
 	}
-	for _, k := range kinds {
-		faults = append(faults, k(w, random))
-	}
-	return faults
 }
 
-const longRounds = 2
+// none is a step without a fault, in which nodes may not lag either.
+func none() *fault {
+	nothing := func(context.Context) error { return nil }
+	return &fault{name: "none", where: "–", calm: true, hold: settleTime + 3*time.Second, inject: nothing, mend: nothing}
+}
 
 func isolatedAndNodeKilled(w *world, random *rand.Rand) *fault {
 	return both(isolated(w, random), nodeKilled(w, random))
@@ -66,14 +66,46 @@ func isolatedAndRedisKilled(w *world, random *rand.Rand) *fault {
 	return both(isolated(w, random), redisKilled(w, random))
 }
 
+func isolatedAndFlushed(w *world, random *rand.Rand) *fault {
+	return both(isolated(w, random), flushed(w, random))
+}
+
+func apartAndSplit(w *world, random *rand.Rand) *fault {
+	return both(allApart(w, random), splitMaster(w, random))
+}
+
+func apartAndDiskFull(w *world, random *rand.Rand) *fault {
+	return both(allApart(w, random), diskFull(w, random))
+}
+
+func unheardAndSetBack(w *world, random *rand.Rand) *fault {
+	return both(unheard(w, random), setBack(w, random))
+}
+
 // both injects two faults and mends the second first: what was killed starts
 // while the network is still cut.
 func both(a, b *fault) *fault {
-	return &fault{name: a.name + ", " + b.name, where: a.where + "; " + b.where,
-		hurt: append(slices.Clone(a.hurt), b.hurt...), hold: max(a.hold, b.hold),
-		inject: func(ctx context.Context) error { return errors.Join(a.inject(ctx), b.inject(ctx)) },
-		mend:   func(ctx context.Context) error { return errors.Join(b.mend(ctx), a.mend(ctx)) },
+	f := &fault{name: a.name + ", " + b.name, where: a.where + "; " + b.where, hold: max(a.hold, b.hold),
+		hurt: slices.Concat(a.hurt, b.hurt), away: slices.Concat(a.away, b.away),
+		mend: func(ctx context.Context) error { return errors.Join(b.mend(ctx), a.mend(ctx)) },
 	}
+	f.inject = func(ctx context.Context) error {
+		err := errors.Join(a.inject(ctx), b.inject(ctx))
+		f.mayBeForgotten = a.mayBeForgotten + b.mayBeForgotten
+		return err
+	}
+	return f
+}
+
+// touched says whether a fault may take units from a node that it took ahead.
+func (f *fault) touched() []*node {
+	all := slices.Clone(f.hurt)
+	for _, n := range f.away {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 func (w *world) anyRegion(random *rand.Rand) *region { return w.regions[random.IntN(len(w.regions))] }

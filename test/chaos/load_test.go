@@ -21,13 +21,11 @@ type load struct {
 	// nothing is in flight.
 	gate   sync.RWMutex
 	paused time.Time // since when nothing is asked
-	// usedUp are the quotas, as rule/key, that every node knew to be used up
-	// when all last agreed. Written while nothing is in flight.
-	usedUp map[string]bool
-	// during is the number of the step whose fault lasts, 0 between faults.
-	// Some calls then use keys that nobody uses again: what was counted of them
-	// comes to others by what they find missing, or never.
-	during atomic.Int64
+	// usedUp are the quotas that every node knew to be used up when all last
+	// agreed. Written while nothing is in flight.
+	usedUp map[pot]bool
+	step   atomic.Int64
+	broken atomic.Bool // whether a fault lasts
 
 	mu       sync.Mutex
 	problems []string
@@ -36,29 +34,35 @@ type load struct {
 const (
 	clientsPerRegion = 6
 	callInterval     = 40 * time.Millisecond
+	hotInterval      = 8 * time.Millisecond
 	callTimeout      = 2 * time.Second
-	maxUnits         = 3 // of one check
-	keys             = 20
-	teams            = 20
 	maxProblems      = 20
 )
 
 func newLoad(w *world) *load { return &load{world: w} }
 
-// run calls until the context ends.
+// run calls until the context ends. One more client of each region asks for the
+// hot key.
 func (l *load) run(ctx context.Context, seed uint64) {
 	var clients sync.WaitGroup
 	for i, r := range l.world.regions {
 		for j := range clientsPerRegion {
 			random := rand.New(rand.NewPCG(seed, uint64(1+i*clientsPerRegion+j)))
-			clients.Go(func() { l.client(ctx, r, j, random) })
+			clients.Go(func() {
+				l.client(ctx, r, j, callInterval, func() question {
+					return newQuestion(r, i, l.step.Load(), l.broken.Load(), random)
+				})
+			})
 		}
+		clients.Go(func() {
+			l.client(ctx, r, i, hotInterval, func() question { return hotQuestion(l.step.Load()) })
+		})
 	}
 	clients.Wait()
 }
 
-func (l *load) client(ctx context.Context, r *region, number int, random *rand.Rand) {
-	tick := time.NewTicker(callInterval)
+func (l *load) client(ctx context.Context, r *region, number int, interval time.Duration, next func() question) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -68,7 +72,7 @@ func (l *load) client(ctx context.Context, r *region, number int, random *rand.R
 		}
 		if n := r.openNode(number); n != nil {
 			l.gate.RLock()
-			l.call(n, newQuestion(r.name, l.during.Load(), random))
+			l.call(n, next())
 			l.gate.RUnlock()
 		}
 	}
@@ -104,85 +108,88 @@ func (l *load) settleInFlight() {
 	l.resume()
 }
 
-// question is one check and the parts of quotas that it counts if allowed.
-type question struct {
-	request *weirv1.CheckRequest
-	units   int64
-	parts   []counted
-}
-
-func newQuestion(region string, during int64, random *rand.Rand) question {
-	key := fmt.Sprintf("key-%02d", random.IntN(keys))
-	if during > 0 && random.IntN(8) == 0 {
-		key = fmt.Sprintf("during-%d-%s-%d", during, region, random.IntN(2))
-	}
-	units := uint64(1 + random.IntN(maxUnits))
-	q := question{units: int64(units), parts: []counted{{"daily", key, region}},
-		request: &weirv1.CheckRequest{Attributes: map[string]string{"api_key": key}, Cost: &units}}
-	if random.IntN(4) == 0 {
-		// The square makes low numbers common: quotas are used up one by one.
-		u := random.Float64()
-		team := fmt.Sprintf("team-%02d", int(u*u*teams))
-		q.request.Attributes["team"] = team
-		q.parts = append(q.parts, counted{"teams", team, region})
-	}
-	if random.IntN(8) == 0 {
-		q.request.Attributes["user"] = fmt.Sprintf("user-%d", random.IntN(2))
-	}
-	return q
-}
-
 // call asks and keeps the answer in the ledger.
 func (l *load) call(n *node, q question) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	sent := new(atomic.Bool)
 	began := time.Now()
-	answer, err := n.client.Check(context.WithValue(ctx, sentKey{}, sent), q.request)
+	answered := l.world.ledger.ask(q.units, q.pots(began, began))
+	defer answered()
+	a, err := n.client.Check(context.WithValue(ctx, sentKey{}, sent), q.request)
 	ended := time.Now()
 	n.tally.slowest(ended.Sub(began))
-	ledger := l.world.ledger
+	unresolved := func() { l.world.ledger.lose(q.units, of(n.region.name, q.pots(began, ended))...) }
+	l.world.timeline.answer(ended, a)
 	switch {
-	case err != nil && !sent.Load():
-		n.tally.fail(err)
 	case err != nil:
 		n.tally.fail(err)
-		ledger.lose(q.units, q.parts...)
-	case answer.Allowed:
-		n.tally.allow(ended)
-		ledger.acknowledge(ended, n.name, q.units, q.parts...)
-		if answer.DecidedBy != weirv1.DecidedBy_DECIDED_BY_STORE {
-			l.problem("%s allowed by %v, want the store", n.name, answer.DecidedBy)
+		if sent.Load() {
+			unresolved()
 		}
-		for _, c := range q.parts {
-			if l.usedUp[c.rule+"/"+c.key] {
-				l.problem("%s allowed %d of %v, which every node knew to be used up", n.name, q.units, c)
-			}
-		}
-	case answer.Reason == weirv1.Reason_REASON_STORE_UNAVAILABLE:
+	case a.Allowed:
+		l.allowed(n, q, ended, a)
+	case a.Reason == weirv1.Reason_REASON_STORE_UNAVAILABLE:
 		n.tally.away.Add(1)
-		if !n.region.redis.wasGone(began, ended) {
-			ledger.lose(q.units, q.parts...)
+		if !n.region.store.wasGone(began, ended) {
+			unresolved()
 		}
 	default:
 		n.tally.denied.Add(1)
-		l.checkDenial(n, q, answer)
+		l.checkDenial(n, q, ended, a)
 	}
 }
 
+func (l *load) allowed(n *node, q question, at time.Time, a *weirv1.CheckResponse) {
+	pots, err := q.charged(a)
+	if err != nil {
+		l.problem("%s: %v", n.name, err)
+		return
+	}
+	parts := of(n.region.name, pots)
+	n.tally.allow(at)
+	l.world.ledger.acknowledge(at, n.name, q.units, parts...)
+	l.world.stalls.allowed(at, q.units, parts...)
+	if by := a.DecidedBy; by != weirv1.DecidedBy_DECIDED_BY_STORE && by != weirv1.DecidedBy_DECIDED_BY_LEASE {
+		l.problem("%s allowed by %v, want the store or a lease", n.name, by)
+	}
+	for _, p := range pots {
+		if l.usedUp[p] {
+			l.problem("%s allowed %d of %v, which every node knew to be used up", n.name, q.units, p)
+		}
+	}
+}
+
+// inFlight is more units than are counted at any moment for checks that are
+// denied in the end.
+const inFlight = 100
+
 // checkDenial tells of a denial that cannot be right.
-func (l *load) checkDenial(n *node, q question, a *weirv1.CheckResponse) {
+func (l *load) checkDenial(n *node, q question, at time.Time, a *weirv1.CheckResponse) {
+	p := pot{a.Rule, q.request.Attributes[a.Rule], a.ResetUnixSeconds}
+	rule := quotaOf(a.Rule)
 	switch {
 	case a.Reason == weirv1.Reason_REASON_LIMIT_EXCEEDED && q.request.Attributes["user"] != "":
-	case a.Reason == weirv1.Reason_REASON_QUOTA_EXHAUSTED && a.Rule == "teams":
-		team := q.request.Attributes["team"]
-		inFlight := int64(maxUnits * clientsPerRegion * len(l.world.regions))
-		if most := l.world.ledger.most(a.Rule, team) + inFlight; most+q.units <= a.Limit {
-			l.problem("%s says that %s/%s is used up (limit %d); at most %d were ever asked for", n.name, a.Rule, team, a.Limit, most)
-		}
-	default:
+	case rule.limit == 0 || p.key == "":
 		l.problem("%s denied %v by %q for %v", n.name, q.request.Attributes, a.Rule, a.Reason)
+	case a.Reason == weirv1.Reason_REASON_QUOTA_EXHAUSTED:
+		if most := l.world.ledger.most(p); most+inFlight+l.unsettled(rule) <= rule.limit {
+			l.problem("%s denied %d units of %v as used up (limit %d); at most %d were ever asked for", n.name, q.units, p, rule.limit, most)
+		}
+	case a.Reason == weirv1.Reason_REASON_QUOTA_RIGHTS_EXHAUSTED && !rule.unbounded:
+		left := rule.limit - l.world.ledger.most(p) + q.units // the ledger has this check as asking
+		l.world.stalls.denied(at, counted{p, n.region.name}, q.units, left)
+	default:
+		l.problem("%s denied %d units of %v for %v", n.name, q.units, p, a.Reason)
 	}
+}
+
+// unsettled is what nodes may have taken ahead of a rule, and lost.
+func (l *load) unsettled(q quota) int64 {
+	if q.name != "hot" {
+		return 0
+	}
+	return q.bound() / 100 * int64(len(l.world.nodes())) * hotSteps
 }
 
 // problem keeps one sentence about an answer that cannot be right.

@@ -57,6 +57,7 @@ func (m *monitor) run(ctx context.Context) {
 		}
 		m.mu.Lock()
 		m.looks++
+		m.world.timeline.look(views)
 		m.checkGrowth(views)
 		m.checkLag(views)
 		m.mu.Unlock()
@@ -71,7 +72,7 @@ func (m *monitor) checkGrowth(views []view) {
 		}
 		if last, ok := m.last[v.node]; ok && last.life == v.life {
 			for c, n := range last.taken {
-				if v.taken[c] < n {
+				if v.taken[c] < n && !c.ended(v.asked) {
 					m.problem("%s showed %v as %d taken, then %d", v.node.name, c, n, v.taken[c])
 				}
 			}
@@ -111,13 +112,6 @@ func (m *monitor) setCalm(calm bool) {
 	} else {
 		m.calm.Store(0)
 	}
-}
-
-// forget lets every count begin anew.
-func (m *monitor) forget() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.last, m.floors = map[*node]view{}, nil
 }
 
 func (m *monitor) problem(format string, args ...any) {

@@ -71,8 +71,31 @@ func openNetwork(t *testing.T, regions ...string) *network {
 	return n
 }
 
-// attach joins a namespace to the bridge and gives it a set of addresses whose
-// packets it drops.
+// filter drops what is cut: packets from addresses of other regions, gossip
+// among the nodes of this one, and requests to Redis or its replies. The nodes
+// reach Redis under an address each (storeAddress), behind which is one or
+// another server.
+const filter = `
+	table ip chaos {
+		set blocked { type ipv4_addr; }
+		set deaf { type inet_service; }
+		set unasked { type ipv4_addr; }
+		set mute { type ipv4_addr; }
+		map stores { type ipv4_addr : inet_service; }
+		chain in {
+			type filter hook input priority 0;
+			ip saddr @blocked drop
+			iifname lo meta l4proto { tcp, udp } th dport @deaf drop
+			ct direction original ct original ip daddr @unasked drop
+			ct direction reply ct original ip daddr @mute drop
+		}
+		chain out {
+			type nat hook output priority -100;
+			ip daddr 127.0.1.0/24 tcp dport 6379 redirect to :ip daddr map @stores
+		}
+	}`
+
+// attach joins a namespace to the bridge and gives it the filter.
 func (n *network) attach(s *namespace, port string) error {
 	return errors.Join(
 		run("ip", "-n", n.hub, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", s.name),
@@ -80,11 +103,7 @@ func (n *network) attach(s *namespace, port string) error {
 		run("ip", "-n", s.name, "address", "add", s.address+"/24", "dev", "eth0"),
 		run("ip", "-n", s.name, "link", "set", "lo", "up"),
 		run("ip", "-n", s.name, "link", "set", "eth0", "up"),
-		run("ip", "netns", "exec", s.name, "nft", `
-			table ip chaos {
-				set blocked { type ipv4_addr; }
-				chain in { type filter hook input priority 0; ip saddr @blocked drop; }
-			}`),
+		s.nft(filter),
 	)
 }
 
@@ -115,7 +134,17 @@ func (n *network) mend(links ...link) error {
 }
 
 func (n *network) block(verb string, l link) error {
-	return run("ip", "netns", "exec", n.spaces[l.to].name, "nft", verb, "element", "ip", "chaos", "blocked", "{", n.spaces[l.from].address, "}")
+	return n.spaces[l.to].element(verb, "blocked", n.spaces[l.from].address)
+}
+
+// nft runs a command of nftables inside the namespace.
+func (s *namespace) nft(command ...string) error {
+	return run("ip", append([]string{"netns", "exec", s.name, "nft"}, command...)...)
+}
+
+// element adds an element to a set of the filter, or deletes it.
+func (s *namespace) element(verb, set, element string) error {
+	return s.nft(verb, "element", "ip", "chaos", set, "{", element, "}")
 }
 
 // setLink takes a region's interface down or up: sending fails at once, where

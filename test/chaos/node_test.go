@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -23,10 +24,14 @@ import (
 // node is one `weir serve`, and the clients that reach it.
 type node struct {
 	*process
-	region *region
-	client weirv1.LimiterServiceClient
-	http   *http.Client
-	base   string // URL of its HTTP door, inside the namespace
+	region   *region
+	number   int // in its region
+	disk     *disk
+	config   string // path
+	replaced int    // how often
+	client   weirv1.LimiterServiceClient
+	http     *http.Client
+	base     string // URL of its HTTP door, inside the namespace
 
 	// open says whether clients call the node: from its being ready to its
 	// death, as behind a load balancer that asks for health.
@@ -50,12 +55,13 @@ func (w *world) newNode(t *testing.T, r *region, number int) *node {
 	dir := filepath.Join(w.dir, name)
 	must(t, os.Mkdir(dir, 0o755))
 	config := filepath.Join(dir, "weir.yaml")
-	must(t, os.WriteFile(config, []byte(w.nodeConfig(r, name, number, dir)), 0o644))
+	disk := openDisk(t, filepath.Join(dir, "state"))
+	must(t, os.WriteFile(config, []byte(w.nodeConfig(r, name, number, disk)), 0o644))
 	n := &node{
 		process: &process{name: name, space: r.space, log: filepath.Join(w.dir, name+".log"),
 			args: []string{w.binary, "serve", "--config", config}},
-		region: r,
-		base:   fmt.Sprintf("http://127.0.0.1:%d", httpPort+number*portStep),
+		region: r, number: number, disk: disk, config: config,
+		base: fmt.Sprintf("http://127.0.0.1:%d", httpPort+number*portStep),
 	}
 	dial := func(ctx context.Context, addr string) (net.Conn, error) { return r.space.dial(ctx, addr) }
 	conn, err := grpc.NewClient(fmt.Sprintf("passthrough:///127.0.0.1:%d", grpcPort+number*portStep),
@@ -70,7 +76,7 @@ func (w *world) newNode(t *testing.T, r *region, number int) *node {
 	return n
 }
 
-func (w *world) nodeConfig(r *region, name string, number int, dir string) string {
+func (w *world) nodeConfig(r *region, name string, number int, d *disk) string {
 	var names, join []string
 	for _, other := range w.network.regions {
 		names = append(names, other+": 1")
@@ -87,15 +93,15 @@ listen:
   grpc: 127.0.0.1:%d
   http: 127.0.0.1:%d
   gossip: %s:%d
-store: redis://127.0.0.1:%d/0
+store: redis://%s:%d/0
 gossip:
   join: [%s]
   keyring_file: %s
 rules: %s
 snapshot: %s
 `, r.name, name, strings.Join(names, ", "), grpcPort+number*portStep, httpPort+number*portStep,
-		r.space.address, gossipPort+number*portStep, redisPort, strings.Join(join, ", "),
-		filepath.Join(w.dir, "keyring"), filepath.Join(w.dir, "rules.yaml"), filepath.Join(dir, "state.db"))
+		r.space.address, gossipPort+number*portStep, storeAddress(number), redisPort, strings.Join(join, ", "),
+		filepath.Join(w.dir, "keyring"), filepath.Join(w.dir, "rules.yaml"), d.file(snapshotFile))
 }
 
 // start begins a life of the node.
@@ -109,6 +115,22 @@ func (n *node) start() error {
 func (n *node) kill() error {
 	defer n.open.Store(false)
 	return n.process.kill()
+}
+
+// stop ends the node as a supervisor does, after a load balancer stopped
+// sending it calls.
+func (n *node) stop() error {
+	n.open.Store(false)
+	return n.process.stop()
+}
+
+// replace gives the node's place to one with another name and an empty disk.
+// The caller killed it.
+func (n *node) replace(w *world) error {
+	n.replaced++
+	name := fmt.Sprintf("%s-new%d", n.name, n.replaced)
+	return errors.Join(os.Remove(n.disk.file(snapshotFile)),
+		os.WriteFile(n.config, []byte(w.nodeConfig(n.region, name, n.number, n.disk)), 0o644))
 }
 
 // ready waits until the node says that it is, and lets clients call it.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // process is a program in a namespace. It dies with the test.
@@ -24,6 +25,9 @@ type process struct {
 	cmd  *exec.Cmd // nil while it does not run
 	dead chan struct{}
 }
+
+// stopWithin bounds how long a process may take to end in peace.
+const stopWithin = 15 * time.Second
 
 // start begins another life of the process.
 func (p *process) start() error {
@@ -62,6 +66,22 @@ func (p *process) kill() error {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	<-p.dead
+	p.cmd = nil
+	return nil
+}
+
+// stop asks the process to end and returns when it is gone.
+func (p *process) stop() error {
+	if err := p.signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.dead:
+	case <-time.After(stopWithin):
+		return fmt.Errorf("%s did not end within %v; its log ends:\n%s", p.name, stopWithin, p.tail())
+	}
 	p.cmd = nil
 	return nil
 }
@@ -111,6 +131,9 @@ func (p *process) tail() string {
 // no file of root's comes into that user's build cache.
 func buildWeir(t *testing.T) string {
 	t.Helper()
+	if *weirBinary != "" {
+		return *weirBinary
+	}
 	dir, err := os.MkdirTemp("", "weir-chaos-") //nolint:usetesting // only root may enter what t.TempDir makes
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })

@@ -3,6 +3,7 @@ package chaos
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 // run asks until the context ends.
-func (p *pulse) run(ctx context.Context, s *redisServer) {
+func (p *pulse) run(ctx context.Context, s *store) {
 	tick := time.NewTicker(pulseInterval)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -30,8 +31,8 @@ func (p *pulse) run(ctx context.Context, s *redisServer) {
 }
 
 // beat asks over one connection for as long as it lasts.
-func (p *pulse) beat(ctx context.Context, s *redisServer, due <-chan time.Time) {
-	conn, err := s.dial(ctx)
+func (p *pulse) beat(ctx context.Context, s *store, due <-chan time.Time) {
+	conn, err := s.space.dial(ctx, fmt.Sprintf("%s:%d", pulseAddress, redisPort))
 	if err == nil {
 		defer conn.Close()
 		stop := context.AfterFunc(ctx, func() { conn.Close() })

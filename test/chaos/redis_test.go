@@ -3,43 +3,41 @@ package chaos
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
-// redisServer is a region's store. It keeps nothing on disk: restarted, it is
-// empty.
+// redisServer is one redis-server on a port of its region's loopback.
 type redisServer struct {
 	*process
-	pulse pulse
-
-	mu      sync.Mutex
-	gone    time.Time // since when it surely does nothing; zero while it runs
-	absence []span    // earlier times of the same
+	port int
+	dir  string
 }
 
-type span struct{ from, to time.Time }
+const dumpFile = "dump.rdb"
 
-func newRedisServer(dir string, r *region) *redisServer {
-	return &redisServer{process: &process{
-		name: r.name + "-redis", space: r.space, log: filepath.Join(dir, r.name+"-redis.log"),
-		args: []string{"redis-server", "--port", strconv.Itoa(redisPort), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir},
+func newRedisServer(dir, name string, space *namespace, port int) *redisServer {
+	own := filepath.Join(dir, name)
+	return &redisServer{port: port, dir: own, process: &process{
+		name: name, space: space, log: filepath.Join(dir, name+".log"),
+		args: []string{"redis-server", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+			"--dir", own, "--dbfilename", dumpFile, "--repl-diskless-sync-delay", "0", "--rdb-del-sync-files", "yes"},
 	}}
 }
 
-// start begins an empty life and returns when it answers.
+// start begins a life and returns when it answers.
 func (s *redisServer) start(ctx context.Context) error {
-	s.mu.Lock()
-	if !s.gone.IsZero() {
-		s.absence = append(s.absence, span{s.gone, time.Now()})
-		s.gone = time.Time{}
+	if err := os.Mkdir(s.dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	s.mu.Unlock()
 	if err := s.process.start(); err != nil {
 		return err
 	}
@@ -47,54 +45,64 @@ func (s *redisServer) start(ctx context.Context) error {
 		if err := s.alive(); err != nil {
 			return false, err.Error()
 		}
-		said, err := s.ping(ctx)
+		said, err := s.command(ctx, "PING")
 		if err != nil {
 			return false, err.Error()
 		}
-		return strings.HasPrefix(said, "+PONG"), said
+		return said == "PONG", said
 	})
 }
 
-func (s *redisServer) dial(ctx context.Context) (net.Conn, error) {
-	return s.space.dial(ctx, fmt.Sprintf("127.0.0.1:%d", redisPort))
+// follow makes the server a copy of another and returns once it is one.
+func (s *redisServer) follow(ctx context.Context, master *redisServer) error {
+	if _, err := s.command(ctx, fmt.Sprintf("REPLICAOF 127.0.0.1 %d", master.port)); err != nil {
+		return err
+	}
+	return until(ctx, 5*time.Second, s.name+" is a copy of "+master.name, func() (bool, string) {
+		said, err := s.command(ctx, "INFO replication")
+		if err != nil {
+			return false, err.Error()
+		}
+		return strings.Contains(said, "master_link_status:up") && strings.Contains(said, "master_sync_in_progress:0"), said
+	})
 }
 
-func (s *redisServer) ping(ctx context.Context) (string, error) {
-	conn, err := s.dial(ctx)
+// command sends a command and returns its answer: a simple or bulk string, or a
+// number.
+func (s *redisServer) command(ctx context.Context, words string) (string, error) {
+	conn, err := s.space.dial(ctx, fmt.Sprintf("127.0.0.1:%d", s.port))
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
 		return "", err
 	}
-	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+	return exchange(conn, words)
+}
+
+func exchange(conn net.Conn, words string) (string, error) {
+	if _, err := io.WriteString(conn, words+"\r\n"); err != nil {
 		return "", err
 	}
-	return bufio.NewReader(conn).ReadString('\n')
-}
-
-// kill ends it with all it held.
-func (s *redisServer) kill() error {
-	err := s.process.kill()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gone = time.Now()
-	return err
-}
-
-// wasGone says whether there was no server for the whole time: then nothing
-// asked and answered within it was counted.
-func (s *redisServer) wasGone(from, to time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.gone.IsZero() && s.gone.Before(from) {
-		return true
+	answers := bufio.NewReader(conn)
+	line, err := answers.ReadString('\n')
+	if err != nil {
+		return "", err
 	}
-	for _, a := range s.absence {
-		if a.from.Before(from) && to.Before(a.to) {
-			return true
+	kind, line := line[0], strings.TrimSpace(line[1:])
+	switch kind {
+	case '$':
+		length, err := strconv.Atoi(line)
+		if err != nil {
+			return "", err
 		}
+		body := make([]byte, max(0, length))
+		_, err = io.ReadFull(answers, body)
+		return string(body), err
+	case '-':
+		return "", fmt.Errorf("%s: %s", words, line)
+	default:
+		return line, nil
 	}
-	return false
 }

@@ -2,10 +2,8 @@ package chaos
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -24,7 +22,7 @@ func reportPath() string {
 }
 
 // report is the run for a person to read, in Markdown.
-func (c *course) report() string {
+func (c *course) report(picture string) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	say("# Three regions under faults\n")
@@ -37,11 +35,13 @@ func (c *course) report() string {
 		verdict = fmt.Sprintf("**%d problems**, see below.", problems)
 	}
 	looks, lag := c.monitor.summary()
-	say("%s %d steps in %v; `SEED=%d` replays the faults.", verdict, len(c.steps), time.Since(c.began).Round(time.Second), c.seed)
-	say("Each region has a Redis server and %d nodes, and %d clients that call all the time.\n", nodesPerRegion, clientsPerRegion)
+	say("%s %d steps in %v, drawn from the seeds %v.", verdict, len(c.steps), time.Since(c.began).Round(time.Second), c.seeds)
+	say("Each region has a Redis server and %d nodes, and %d clients that call all the time.\n", nodesPerRegion, clientsPerRegion+1)
+	say("![What was allowed, denied and heard while faults lasted](%s)\n", picture)
 	c.reportSteps(say)
 	c.reportClients(say)
 	c.reportUnits(say)
+	say("The longest that a region waited for rights while nothing was broken, and enough was\nleft beyond what others keep, and got them, was %v.\n", round(c.world.stalls.longestWait()))
 	say("The nodes were read %d times meanwhile. In steps without a fault, what a region\nhad counted showed at all nodes of all regions within %v at most (read every %v).", looks, round(lag), monitorInterval)
 	for _, s := range c.steps {
 		for _, p := range s.problems {
@@ -53,14 +53,14 @@ func (c *course) report() string {
 
 func (c *course) reportSteps(say func(string, ...any)) {
 	say("## Steps\n")
-	say("| # | at | fault | where | lasted | cut off shown after | mended in | in touch after | equal under load after | exact after the last answer | may be forgotten | forgotten |")
-	say("|--:|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+	say("| # | seed | at | fault | where | lasted | cut off shown after | mended in | in touch after | equal under load after | exact after the last answer | may be forgotten | forgotten |")
+	say("|--:|--:|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for _, s := range c.steps {
 		cutOff := "–"
 		if s.cutOff > 0 {
 			cutOff = round(s.cutOff)
 		}
-		say("| %d | %s | %s | %s | %s | %s | %s | %s | %s | %s | %d | %d |", s.number, round(s.began), s.fault.name, strings.ReplaceAll(s.fault.where, "|", `\|`),
+		say("| %d | %d | %s | %s | %s | %s | %s | %s | %s | %s | %s | %d | %d |", s.number, s.fault.seed, round(s.began), s.fault.name, strings.ReplaceAll(s.fault.where, "|", `\|`),
 			round(s.held), cutOff, round(s.mended), round(s.touch), round(s.equal), round(s.exact), s.mayBeForgotten, s.forgotten)
 	}
 	say("\nTimes of mending include starting what was killed until it served; \"after\" counts")
@@ -101,19 +101,39 @@ func (c *course) reportUnits(say func(string, ...any)) {
 		sum := c.sums[r.name]
 		say("| %s | %d | %d | %d |", r.name, sum.acknowledged, sum.unresolved, shown)
 	}
-	say("")
-	c.reportUsedUp(say)
+	say("\nOf the periods that lasted at the end.\n")
+	c.reportQuotas(say)
 }
 
-// reportUsedUp tells how far regions that could not hear each other passed the
-// quota that the clients use up; nothing bounds it yet.
-func (c *course) reportUsedUp(say func(string, ...any)) {
-	say("| team's quota of %d, overshoot unbounded | used by all regions |\n|---|--:|", teamQuota)
-	used := c.teams()
-	for _, key := range slices.Sorted(maps.Keys(used)) {
-		say("| %s | %d |", key, used[key])
+// reportQuotas tells how far each quota was used, and by what at most it was
+// passed.
+func (c *course) reportQuotas(say func(string, ...any)) {
+	say("## Quotas\n")
+	say("| rule | quota | overshoot | keys and periods | used up | passed, in steps without cost | most allowed | at a cost of faults | most beyond |")
+	say("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+	uses := c.world.ledger.uses()
+	for _, q := range quotas {
+		var pots, full, passed, most, costly, beyond int64
+		for p, u := range uses {
+			if p.rule != q.name {
+				continue
+			}
+			pots++
+			if u.allowed+u.unresolved >= q.limit {
+				full++
+			}
+			if u.granted > 0 {
+				costly++
+			} else if u.allowed > q.limit {
+				passed++
+			}
+			most = max(most, u.allowed)
+			beyond = max(beyond, u.allowed-q.bound())
+		}
+		say("| %s | %d/%s | %s | %d | %d | %d | %d | %d | %d |", q.name, q.limit, q.unit, q.overshoot, pots, full, passed, most, costly, beyond)
 	}
-	say("")
+	say("\nMost beyond is what was allowed beyond quota and overshoot together: only what faults")
+	say("cost, and what no bound holds, may make it positive.\n")
 }
 
 func round(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }

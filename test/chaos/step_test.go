@@ -18,6 +18,7 @@ const (
 	equalWithin  = 5 * time.Second  // from healing to equal values, under load
 	exactWithin  = 5 * time.Second  // from the last answer to the exact value
 	maxSilence   = 2 * time.Second  // of a node that no fault touches
+	flowTime     = 3500 * time.Millisecond
 
 	// excuse is how many answers of such a node may be that the store was away
 	// for each time that the test itself had to wait for that store.
@@ -29,6 +30,7 @@ type step struct {
 	number int
 	fault  *fault
 	began  time.Duration // since the run began
+	healed time.Duration // the same, when it was mended
 	// How long the fault lasted, how long until every region that could not be
 	// heard was called cut off (0: none was), how long mending took (for nodes:
 	// until they were ready and served), and from then on until all were in
@@ -39,6 +41,7 @@ type step struct {
 	pulses                             []beats       // before it, in the order of the world's regions
 	regions                            []outcome     // the same
 	problems                           []string
+	broken                             bool // the nodes did not come to the same
 }
 
 // outcome is what a region's clients met from the injection to the check.
@@ -58,7 +61,7 @@ func (c *course) step(ctx context.Context, number int, f *fault) *step {
 	s := &step{number: number, fault: f, began: time.Since(c.began)}
 	before := c.tallies()
 	for _, r := range c.world.regions {
-		s.pulses = append(s.pulses, r.redis.pulse.beats())
+		s.pulses = append(s.pulses, r.store.pulse.beats())
 	}
 	c.monitor.setCalm(f.calm)
 	err := c.endure(ctx, s)
@@ -66,12 +69,18 @@ func (c *course) step(ctx context.Context, number int, f *fault) *step {
 		err = c.recover(ctx, s)
 	}
 	if err == nil {
+		err = c.flow(ctx)
+	}
+	if err == nil {
 		err = c.settle(ctx, s)
 	}
 	if err != nil {
 		s.problem("%v", err)
+		s.broken = true
 	}
 	c.blame(s, before)
+	s.problems = append(s.problems, c.world.ledger.over()...)
+	s.problems = append(s.problems, c.world.stalls.takeProblems()...)
 	s.problems = append(s.problems, c.world.load.takeProblems()...)
 	s.problems = append(s.problems, c.monitor.takeProblems()...)
 	if err := c.world.alive(); err != nil {
@@ -83,14 +92,18 @@ func (c *course) step(ctx context.Context, number int, f *fault) *step {
 // endure injects the fault and lets it last.
 func (c *course) endure(ctx context.Context, s *step) error {
 	w, injected := c.world, time.Now()
-	w.load.during.Store(int64(s.number))
+	w.load.step.Store(int64(s.number))
+	w.load.broken.Store(!s.fault.calm)
 	defer func() {
-		w.load.during.Store(0)
+		w.load.broken.Store(false)
 		w.load.settleInFlight() // none of them comes when the fault is over
 		s.held, s.mayBeForgotten = time.Since(injected), s.fault.mayBeForgotten
 	}()
 	if err := s.fault.inject(ctx); err != nil {
 		return fmt.Errorf("inject: %w", err)
+	}
+	for _, n := range s.fault.touched() {
+		w.ledger.unsettle("hot", n.region.name, 1)
 	}
 	if c.someUnheard() {
 		err := until(ctx, cutOffWithin, "regions that cannot be heard are called cut off", func() (bool, string) {
@@ -148,7 +161,7 @@ func (c *course) recover(ctx context.Context, s *step) error {
 		return fmt.Errorf("mend: %w", err)
 	}
 	healed := time.Now()
-	s.mended = healed.Sub(began)
+	s.mended, s.healed = healed.Sub(began), healed.Sub(c.began)
 	goal := own(w.look(ctx))
 	touched := make(chan error, 1)
 	go func() {
@@ -164,6 +177,14 @@ func (c *course) recover(ctx context.Context, s *step) error {
 		return what == "", what
 	})
 	return errors.Join(equal, <-touched)
+}
+
+// flow lets clients call for a time with nothing broken, in which rights must
+// come to where they are needed.
+func (c *course) flow(ctx context.Context) error {
+	c.world.stalls.begin(time.Now())
+	defer c.world.stalls.end()
+	return last(ctx, flowTime)
 }
 
 // settle stops the clients and waits until all nodes show the same, within the
@@ -200,23 +221,16 @@ func (c *course) agree(shown map[counted]int64) {
 	for _, r := range c.world.regions {
 		c.sums[r.name] = c.world.ledger.sums(r.name)
 	}
-	c.world.load.usedUp = map[string]bool{}
-	for team, used := range c.teams() {
-		if used >= teamQuota {
-			c.world.load.usedUp["teams/"+team] = true
+	c.world.load.usedUp = map[pot]bool{}
+	used := map[pot]int64{}
+	for part, units := range shown {
+		used[part.pot] += units
+	}
+	for p, units := range used {
+		if units >= quotaOf(p.rule).limit {
+			c.world.load.usedUp[p] = true
 		}
 	}
-}
-
-// teams sums what all regions used of the quotas that are used up.
-func (c *course) teams() map[string]int64 {
-	used := map[string]int64{}
-	for part, n := range c.shown {
-		if part.rule == "teams" {
-			used[part.key] += n
-		}
-	}
-	return used
 }
 
 // tallies are the counts of all nodes at a moment.
@@ -233,24 +247,32 @@ func (c *course) tallies() map[*node]counts {
 // the fault did not touch.
 func (c *course) blame(s *step, before map[*node]counts) {
 	for i, r := range c.world.regions {
-		o := outcome{pulse: r.redis.pulse.beats().minus(s.pulses[i])}
+		o := outcome{pulse: r.store.pulse.beats().minus(s.pulses[i])}
 		for _, n := range r.nodes {
 			met, worst := n.tally.counts().minus(before[n]), n.tally.takeExtremes(time.Now())
 			o.counts, o.latency = o.plus(met), max(o.latency, worst.latency)
-			if slices.Contains(s.fault.hurt, n) {
-				continue
-			}
-			if met.failed > 0 {
-				s.problem("%s was not touched, yet %d calls failed: %v", n.name, met.failed, worst.lastError)
-			}
-			if met.away > excuse*o.pulse.slow {
-				s.problem("%s was not touched, yet %d calls met no store (%d were allowed); the test waited over %v for it %d times of %d",
-					n.name, met.away, met.allowed, slowPulse, o.pulse.slow, o.pulse.asked)
-			}
-			if worst.silence > maxSilence {
-				s.problem("%s was not touched, yet allowed nothing for %v", n.name, worst.silence.Round(time.Millisecond))
-			}
+			o.blame(s, n, met, worst)
 		}
 		s.regions = append(s.regions, o)
+	}
+}
+
+// blame tells of what a fault does not excuse at a node.
+func (o *outcome) blame(s *step, n *node, met counts, worst extremes) {
+	if slices.Contains(s.fault.hurt, n) {
+		return
+	}
+	if met.failed > 0 {
+		s.problem("%s did not break, yet %d calls failed: %v", n.name, met.failed, worst.lastError)
+	}
+	if slices.Contains(s.fault.away, n) {
+		return
+	}
+	if met.away > excuse*o.pulse.slow {
+		s.problem("%s was not touched, yet %d calls met no store (%d were allowed); the test waited over %v for it %d times of %d",
+			n.name, met.away, met.allowed, slowPulse, o.pulse.slow, o.pulse.asked)
+	}
+	if worst.silence > maxSilence {
+		s.problem("%s was not touched, yet allowed nothing for %v", n.name, worst.silence.Round(time.Millisecond))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -14,49 +15,73 @@ import (
 
 // view is what one node shows at one moment.
 type view struct {
-	node  *node
-	life  int64
-	asked time.Time
-	taken map[counted]int64 // grows only
-	net   map[counted]int64 // taken less given back
-	touch map[string]weirv1.Touch
-	err   error // then the rest is empty
+	node   *node
+	life   int64
+	asked  time.Time
+	taken  map[counted]int64 // grows only
+	net    map[counted]int64 // taken less given back
+	rights map[counted]int64 // what the region may let through by itself
+	gifts  map[counted]int64 // received from other regions, in all
+	unmet  map[counted]int64 // the largest cost refused for want of rights
+	touch  map[string]weirv1.Touch
+	stale  map[string]time.Duration // age of the newest state heard; below 0 is never
+	err    error                    // then the rest is empty
 }
 
-// maxPage is the most quotas a page holds: more than the clients have keys.
-const maxPage = 1000
+// region is that of the node.
+func (v *view) region() string { return v.node.region.name }
+
+// pageSize is the most quotas a page may hold.
+const pageSize = 1000
 
 // look asks a node for all its quotas, at the door that people use.
 func (n *node) look(ctx context.Context) view {
 	v := view{node: n, life: n.life.Load(), asked: time.Now(),
-		taken: map[counted]int64{}, net: map[counted]int64{}, touch: map[string]weirv1.Touch{}}
-	body, code, err := n.get(ctx, fmt.Sprintf("/v1/quotas?pageSize=%d", maxPage))
-	page := new(weirv1.ListQuotasResponse)
-	switch {
-	case err != nil:
-		v.err = err
-		return v
-	case code != http.StatusOK:
-		v.err = fmt.Errorf("%s: status %d: %s", n.name, code, body)
-		return v
-	}
-	if err := protojson.Unmarshal(body, page); err != nil {
-		v.err = fmt.Errorf("%s: %w", n.name, err)
-		return v
-	}
-	if page.Total > maxPage {
-		v.err = fmt.Errorf("%s: %d quotas, at most %d were expected", n.name, page.Total, maxPage)
-	}
-	for _, q := range page.Quotas {
-		for _, use := range q.ByRegion {
-			c := counted{q.Rule, q.Key, use.Region}
-			v.taken[c], v.net[c] = use.Taken, use.Taken-use.GivenBack
+		taken: map[counted]int64{}, net: map[counted]int64{}, rights: map[counted]int64{}, gifts: map[counted]int64{}, unmet: map[counted]int64{},
+		touch: map[string]weirv1.Touch{}, stale: map[string]time.Duration{}}
+	for token := ""; ; {
+		page, err := n.page(ctx, token)
+		if err != nil {
+			v.err = err
+			return v
+		}
+		for _, q := range page.Quotas {
+			v.take(q)
+		}
+		for _, r := range page.Regions {
+			v.touch[r.Region], v.stale[r.Region] = r.Touch, time.Duration(r.StalenessMs)*time.Millisecond
+		}
+		if token = page.NextPageToken; token == "" {
+			return v
 		}
 	}
-	for _, r := range page.Regions {
-		v.touch[r.Region] = r.Touch
+}
+
+func (n *node) page(ctx context.Context, token string) (*weirv1.ListQuotasResponse, error) {
+	body, code, err := n.get(ctx, fmt.Sprintf("/v1/quotas?pageSize=%d&pageToken=%s", pageSize, url.QueryEscape(token)))
+	if err != nil {
+		return nil, err
 	}
-	return v
+	if code != http.StatusOK {
+		return nil, fmt.Errorf("%s: status %d: %s", n.name, code, body)
+	}
+	page := new(weirv1.ListQuotasResponse)
+	if err := protojson.Unmarshal(body, page); err != nil {
+		return nil, fmt.Errorf("%s: %w", n.name, err)
+	}
+	return page, nil
+}
+
+// take takes in one quota.
+func (v *view) take(q *weirv1.Quota) {
+	for _, use := range q.ByRegion {
+		c := counted{pot{q.Rule, q.Key, q.PeriodEndUnixSeconds}, use.Region}
+		v.taken[c], v.net[c], v.rights[c] = use.Taken, use.Taken-use.GivenBack, use.Rights
+		v.unmet[c] = use.Unmet
+		for _, gift := range use.ReceivedFrom {
+			v.gifts[c] += gift.Units
+		}
+	}
 }
 
 // look asks every open node at once.
@@ -95,8 +120,9 @@ func different(views []view) string {
 
 // missing names a part of which a view shows less than the floor.
 func missing(v view, floor map[counted]int64) string {
+	now := time.Now()
 	for c, least := range floor {
-		if v.net[c] < least {
+		if v.net[c] < least && !c.ended(now) {
 			return fmt.Sprintf("%v is %d at %s, %d", c, v.net[c], v.node.name, least)
 		}
 	}
@@ -125,7 +151,7 @@ func behind(views []view, floor map[counted]int64) string {
 			return fmt.Sprintf("%s: %v", v.node.name, v.err)
 		}
 		for c, least := range floor {
-			if v.taken[c] < least {
+			if v.taken[c] < least && !c.ended(time.Now()) {
 				return fmt.Sprintf("%v has taken %d at %s, want %d", c, v.taken[c], v.node.name, least)
 			}
 		}

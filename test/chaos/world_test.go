@@ -15,12 +15,14 @@ import (
 
 // world is everything that runs: the network, the regions, the clients.
 type world struct {
-	binary  string
-	dir     string // logs, configuration, snapshots
-	network *network
-	regions []*region
-	ledger  *ledger
-	load    *load
+	binary   string
+	dir      string // logs, configuration, snapshots
+	network  *network
+	regions  []*region
+	ledger   *ledger
+	load     *load
+	stalls   *stalls
+	timeline *timeline
 
 	longestCut float64 // seconds; a cut waits for regions to be called cut off anyway
 }
@@ -29,7 +31,7 @@ type world struct {
 type region struct {
 	name  string
 	space *namespace
-	redis *redisServer
+	store *store
 	nodes []*node
 }
 
@@ -39,38 +41,22 @@ const nodesPerRegion = 2
 // loads.
 const readyWithin = 15 * time.Second
 
-// rules: quotas too large to deny count every check exactly; one that is used
-// up and a bucket give denials, which must count nothing.
-var rules = fmt.Sprintf(`rules:
-  - name: daily
-    count_by: [api_key]
-    quota: 1000000000/day
-  - name: teams
-    count_by: [team]
-    quota: %d/day
-  - name: per-user
-    count_by: [user]
-    limit: 20/s
-`, teamQuota)
-
-// teamQuota is used up after 20 s by the busiest team, after minutes by the
-// least busy.
-const teamQuota = 1000
-
 // openWorld starts three regions and returns once every node is ready.
 func openWorld(ctx context.Context, t *testing.T) *world {
 	t.Helper()
-	w := &world{dir: t.TempDir(), ledger: newLedger()}
+	w := &world{dir: t.TempDir(), ledger: newLedger(), timeline: newTimeline(time.Now())}
+	w.stalls = newStalls(w.timeline.rights)
+	sweepDisks(t)
 	w.network = openNetwork(t, "ap-south", "eu-west", "us-east")
 	w.binary = buildWeir(t)
-	must(t, os.WriteFile(filepath.Join(w.dir, "rules.yaml"), []byte(rules), 0o644))
+	must(t, os.WriteFile(filepath.Join(w.dir, "rules.yaml"), []byte(rules()), 0o644))
 	key := make([]byte, 32)
 	_, err := rand.Read(key)
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(w.dir, "keyring"), []byte(base64.StdEncoding.EncodeToString(key)+"\n"), 0o600))
 	for _, name := range w.network.regions {
 		r := &region{name: name, space: w.network.spaces[name]}
-		r.redis = newRedisServer(w.dir, r)
+		r.store = newStore(w.dir, r)
 		for i := range nodesPerRegion {
 			r.nodes = append(r.nodes, w.newNode(t, r, i))
 		}
@@ -85,7 +71,7 @@ func openWorld(ctx context.Context, t *testing.T) *world {
 		}
 	})
 	for _, r := range w.regions {
-		must(t, r.redis.start(ctx))
+		must(t, r.store.start(ctx))
 	}
 	must(t, startAll(ctx, w.nodes()...))
 	w.load = newLoad(w)
@@ -120,7 +106,9 @@ func (w *world) processes() (all []*process) {
 		for _, n := range r.nodes {
 			all = append(all, n.process)
 		}
-		all = append(all, r.redis.process)
+		for _, s := range r.store.running() {
+			all = append(all, s.process)
+		}
 	}
 	return all
 }
