@@ -86,11 +86,11 @@ func (l *Leases) spend(c *store.Call, now time.Time) bool {
 func (l *Leases) spendAll(c *store.Call, now time.Time) bool {
 	var hashes [leaseTakes]uint64
 	var rows [leaseTakes]*leaseRow
-	var few [leaseTakes]uint8
+	var few [leaseTakes]uint16
 	locked := few[:0]
 	for i := range c.Quotas {
 		hashes[i] = l.hash(&c.Quotas[i].Row)
-		locked = append(locked, uint8(hashes[i]%leaseShards))
+		locked = append(locked, uint16(hashes[i]%leaseShards))
 	}
 	slices.Sort(locked)
 	locked = slices.Compact(locked)
