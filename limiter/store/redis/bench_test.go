@@ -23,7 +23,8 @@ func BenchmarkDecide(b *testing.B) {
 	}
 	b.Run("yardstick=GET", func(b *testing.B) {
 		b.ReportAllocs()
-		defer perCall(b, plain, func() int { return b.N })()
+		report := perCall(b, plain, func() int { return b.N })
+		defer report()
 		for b.Loop() {
 			if err := s.calls.Load().Get(b.Context(), "nothing").Err(); err == nil {
 				b.Fatal("found something")
@@ -38,7 +39,8 @@ func BenchmarkDecide(b *testing.B) {
 				calls[i] = &store.Call{Buckets: make([]store.BucketTake, 1)}
 			}
 			n := 0
-			defer perCall(b, plain, func() int { return n })()
+			report := perCall(b, plain, func() int { return n })
+			defer report()
 			for b.Loop() {
 				for _, c := range calls {
 					c.Buckets[0] = takes[n%len(takes)]
@@ -55,7 +57,8 @@ func BenchmarkDecide(b *testing.B) {
 	sub := subject(b, s, plain)
 	benchmarkQuota := func(b *testing.B, c *store.Call, name func(*store.Call)) {
 		b.ReportAllocs()
-		defer perCall(b, plain, func() int { return b.N })()
+		report := perCall(b, plain, func() int { return b.N })
+		defer report()
 		for b.Loop() {
 			c.Quotas[0].Reign = 0
 			name(c)

@@ -34,8 +34,8 @@ func markers(t *testing.T, plain *redis.Client) map[string]int {
 func setMarkers(t *testing.T, plain *redis.Client, value string) {
 	t.Helper()
 	pairs := make([]any, 0, 2*store.Tags)
-	for _, key := range markerKeys {
-		pairs = append(pairs, key, value)
+	for tag := range markerKeys {
+		pairs = append(pairs, markerKeys[tag], value)
 	}
 	if err := plain.MSet(t.Context(), pairs...).Err(); err != nil {
 		t.Fatal(err)
@@ -230,9 +230,13 @@ func TestOpenersRace(t *testing.T) {
 		for _, s := range stores {
 			all.Go(func() {
 				c := newCall(q)
-				eventually(t, func() error { s.Decide(t.Context(), []*store.Call{c}); return c.Err })
+				for range 3 { // each waits for the reign as long as its budget
+					if s.Decide(t.Context(), []*store.Call{c}); c.Err == nil {
+						break
+					}
+				}
 				if c.Status != store.Allowed {
-					t.Errorf("status %d", c.Status)
+					t.Errorf("status %d, err %v", c.Status, c.Err)
 				}
 			})
 		}
@@ -283,38 +287,5 @@ func TestAnExchangeThatCannotBeIsAwaited(t *testing.T) {
 	eventually(t, func() error { s.Decide(t.Context(), []*store.Call{c}); return c.Err })
 	if log.count("not used yet") != 1 || log.count("unreachable") != 0 {
 		t.Errorf("logged:\n%s", strings.Join(log.lines, ""))
-	}
-}
-
-// TestSplit: the higher version is in force, and who knows a lower one only is
-// refused.
-func TestSplit(t *testing.T) {
-	server := storetest.StartServer(t)
-	plain := plainClient(t, server)
-	var exchanges atomic.Int64
-	old := openStore(t, Options{URL: server.URL, Split: 2, Budget: 100 * time.Millisecond})
-	q := storetest.NewQuota(subject(t, old, plain), 1000, 1)
-	storetest.Decide(t, old, newCall(q), store.Allowed)
-	s := openStore(t, Options{URL: server.URL, Split: 10, Exchange: func(context.Context, store.Reign) error { exchanges.Add(1); return nil }})
-	if old.Reign(q.Tag) != s.Reign(q.Tag) || exchanges.Load() != 1 {
-		t.Errorf("a reign began with the split; %d exchanges", exchanges.Load())
-	}
-	c := newCall(q)
-	old.Decide(t.Context(), []*store.Call{c})
-	if c.Status != store.Failed || !errors.Is(c.Err, store.ErrUnavailable) {
-		t.Errorf("status %d under an older split", c.Status)
-	}
-	eventually(t, func() error {
-		if err := old.Ready(t.Context()); !errors.Is(err, errWrongSplit) || !strings.Contains(err.Error(), "10") {
-			return fmt.Errorf("ready says %w", errors.Join(err, errors.ErrUnsupported))
-		}
-		return nil
-	})
-	same := openStore(t, Options{URL: server.URL, Split: 10})
-	for _, s := range []*Store{s, same} {
-		storetest.Decide(t, s, newCall(q), store.Allowed)
-	}
-	if got := netOf(t, s, q); got != 3 {
-		t.Errorf("%d taken, want 3", got)
 	}
 }

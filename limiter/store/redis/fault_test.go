@@ -1,9 +1,7 @@
 package redis
 
 import (
-	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,34 +61,6 @@ func TestScriptFlushUnderLoad(t *testing.T) {
 	if got := c.Quotas[0].RegionNet; got != allowed.Load()+1 || flushes < 10 {
 		t.Errorf("%d counted, %d allowed, %d flushes", got, allowed.Load()+1, flushes)
 	}
-}
-
-// census counts connections from the moment they are dialled until they are
-// closed.
-type census struct{ now, most atomic.Int64 }
-
-func (c *census) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	now := c.now.Add(1)
-	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, addr)
-	if err != nil {
-		c.now.Add(-1)
-		return nil, err
-	}
-	return &counted{Conn: conn, census: c}, nil
-}
-
-type counted struct {
-	net.Conn
-	census *census
-	once   sync.Once
-}
-
-func (c *counted) Close() error {
-	c.once.Do(func() { c.census.now.Add(-1) })
-	return c.Conn.Close()
 }
 
 // TestBlackHole: while Redis swallows everything, calls fail within the budget

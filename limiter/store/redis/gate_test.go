@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -132,4 +133,32 @@ func (g *gate) pass(to, from net.Conn, p *passage, lost func() bool) {
 			return
 		}
 	}
+}
+
+// census counts connections from the moment they are dialled until they are
+// closed.
+type census struct{ now, most atomic.Int64 }
+
+func (c *census) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	now := c.now.Add(1)
+	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		c.now.Add(-1)
+		return nil, err
+	}
+	return &counted{Conn: conn, census: c}, nil
+}
+
+type counted struct {
+	net.Conn
+	census *census
+	once   sync.Once
+}
+
+func (c *counted) Close() error {
+	c.once.Do(func() { c.census.now.Add(-1) })
+	return c.Conn.Close()
 }
