@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"weir/gossip"
+	"weir/limiter/store/redis"
 	"weir/region/api"
 	"weir/region/snapshot"
 	"weir/region/telemetry"
@@ -20,6 +21,11 @@ func (n *Node) measure(context.Context) error {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	telemetry.Register(n.registry, n.nodeFigures()...)
 	telemetry.Register(n.registry, n.gossipFigures()...)
+	telemetry.Register(n.registry, n.repairFigures()...)
+	telemetry.Register(n.registry, n.rightsFigures()...)
+	if s, is := n.store.(*redis.Store); is {
+		telemetry.Register(n.registry, unresolvedFigures(s)...)
+	}
 	for i, name := range n.opts.Config.RegionNames() {
 		telemetry.Register(n.registry, telemetry.Figure{
 			Name:   "weir_region_staleness_seconds",
@@ -76,8 +82,8 @@ func (n *Node) gossipFigures() []telemetry.Figure {
 		figure("received_bytes_total", "Bytes of frames received, after decryption.", true, func(s gossip.Stats) float64 { return float64(s.BytesReceived) }),
 		figure("entries_new_total", "Entries received that were new here.", true, func(s gossip.Stats) float64 { return float64(s.EntriesNew) }),
 		figure("gaps_total", "Times that frames of a peer were missing.", true, func(s gossip.Stats) float64 { return float64(s.Gaps) }),
-		figure("asks_total", "Requests to a peer for all its rows.", true, func(s gossip.Stats) float64 { return float64(s.Asks) }),
-		figure("ask_timeouts_total", "Requests for all rows whose answer stood still; they are asked anew.", true, func(s gossip.Stats) float64 { return float64(s.AskTimeouts) }),
+		figure("sessions_total", "Sessions begun with a peer, to find what the two have not in common.", true, func(s gossip.Stats) float64 { return float64(s.Asks) }),
+		figure("session_timeouts_total", "Sessions that stood still; they are begun anew.", true, func(s gossip.Stats) float64 { return float64(s.AskTimeouts) }),
 		figure("malformed_total", "Frames that did not decode, or bore a wrong sender; they had no effect.", true, func(s gossip.Stats) float64 { return float64(s.MalformedFrames + s.ForeignFrames) }),
 		figure("strangers_total", "Packets and streams refused for their key or label.", true, func(s gossip.Stats) float64 { return float64(s.Strangers) }),
 		figure("name_conflicts_total", "Messages of a second node with a member's name.", true, func(s gossip.Stats) float64 { return float64(s.Conflicts) }),

@@ -56,6 +56,7 @@ type Node struct {
 	decisions *telemetry.Decisions
 	saver     *persister // nil without a snapshot
 	settled   *settled
+	leases    *limiter.Leases
 	refunds   atomic.Pointer[limiter.Refunds] // nil until the doors open
 	giver     *giver
 

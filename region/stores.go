@@ -27,6 +27,8 @@ func (n *Node) openStore(context.Context) error {
 	n.store = s
 	n.cleanups.add("close the store", closeBudget, func(context.Context) error { return s.Close() })
 	n.engine = limiter.NewEngine(n.opts.Rules, s, n.ledger, time.Now)
+	n.leases = limiter.NewLeases(limiter.LeaseOptions{Node: n.opts.Config.Node, Store: s, Ledger: n.ledger})
+	n.engine.UseLeases(n.leases)
 	n.giver, err = n.newGiver()
 	return err
 }

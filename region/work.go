@@ -24,7 +24,10 @@ const (
 func (n *Node) prepareWork(context.Context) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	n.workCtx = ctx
-	n.cleanups.add("stop work", workBudget, func(context.Context) error {
+	n.cleanups.add("stop work", workBudget, func(ctx context.Context) error {
+		if err := n.leases.Stop(ctx); err != nil {
+			n.log.Warn("leases not returned count as spent", "err", err)
+		}
 		cancel()
 		n.work.Wait()
 		return nil
@@ -45,6 +48,7 @@ func (n *Node) beginWork(context.Context) error {
 	n.work.Go(func() { n.reconcileLoop(n.workCtx) })
 	n.work.Go(func() { n.takeInSettled(n.workCtx) })
 	n.work.Go(func() { n.giver.run(n.workCtx) })
+	n.work.Go(func() { n.leases.Run(n.workCtx) })
 	if n.saver != nil {
 		n.work.Go(func() { n.saver.run(n.workCtx) })
 	}
