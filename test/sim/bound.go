@@ -50,8 +50,21 @@ func (t *truth) spent(c *call, s *redis, r *redisRow, q *store.QuotaRow) {
 	t.judgeShare(c, rt, q)
 	if t.w.plan.Faults.losesStores() {
 		g := &rt.regions[s.region.index]
-		g.missed = max(g.missed, t.missing(c, s, r, rt))
+		if over := rt.spentBy(s.region) - g.share - g.received; over > g.missed {
+			g.missed = max(g.missed, min(over, t.missing(c, s, r, rt)))
+		}
 	}
+}
+
+// spentBy is what all replicas of a region used of its rights, known to anybody
+// or not.
+func (rt *rowTruth) spentBy(r *region) (units int64) {
+	for _, k := range rt.order {
+		if k.replica.Region == r.name {
+			units += spentBy(countOf(k.last()))
+		}
+	}
+	return units
 }
 
 // judgeShare holds that whatever each region knew, all shares of a row sum to no
@@ -89,7 +102,7 @@ func (t *truth) judgeShare(c *call, rt *rowTruth, q *store.QuotaRow) {
 // caller's exchange, with their processes or without.
 func (t *truth) missing(c *call, s *redis, r *redisRow, rt *rowTruth) int64 {
 	told := map[crdt.Replica]crdt.Entry{}
-	for _, e := range s.entries(r) {
+	for _, e := range r.told {
 		told[e.Replica] = e
 	}
 	sum := int64(0)
@@ -138,18 +151,26 @@ func (t *truth) gone(n *node, rt *rowTruth, replica crdt.Replica) crdt.Entry {
 		if m.core == nil || (n.vouched.by != nil && n.vouched.by[m] == m.life) {
 			continue
 		}
-		for _, e := range m.seen[rt.id] {
-			if e.Replica == replica {
-				gone = newest(gone, e)
-			}
-		}
-		for _, f := range m.flights {
-			if f.flight != nil && f.flight.row == rt.id && f.flight.entry.Replica == replica {
-				gone = newest(gone, f.flight.entry)
-			}
-		}
+		gone = newest(gone, m.knew(rt, replica))
 	}
 	return gone
+}
+
+// knew is what a process knows of a replica, or will with the replies that are
+// on their way: those that are late, it must take for lost.
+func (m *node) knew(rt *rowTruth, replica crdt.Replica) (e crdt.Entry) {
+	late := m.late[rowReplica{rt.id, replica}]
+	for _, have := range m.seen[rt.id] {
+		if have.Replica == replica && (late == 0 || have.Version < late) {
+			e = have
+		}
+	}
+	for _, f := range m.flights {
+		if f.flight != nil && f.flight.row == rt.id && f.flight.entry.Replica == replica && m.now() <= f.deadline {
+			e = newest(e, f.flight.entry)
+		}
+	}
+	return e
 }
 
 func newest(a, b crdt.Entry) crdt.Entry {

@@ -22,6 +22,7 @@ type call struct {
 	named    int64 // the acknowledgement of the next split that it names
 	deadline time.Duration
 	ended    bool
+	leasedIn uint64 // the reign that a lease which is returned was taken in
 
 	// What the script says beside its answer.
 	status  status
@@ -59,22 +60,25 @@ func (n *node) send(c *call, what string, at func(), answered, lost func()) {
 			lost()
 		}
 	}
-	patience := callBudget
-	if w.mutant.BelieveLate {
-		patience = time.Minute
+	timeout := func() { n.later(max(0, c.deadline-n.now()), n.name+" waited for "+what, give) }
+	if !w.mutant.BelieveLate {
+		timeout()
+		timeout = func() {}
 	}
-	n.later(patience, n.name+" waited for "+what, give)
 	n.flights = append(n.flights, c)
 	if n.cutFromStore || w.chance(n.storeLoss()) {
+		timeout()
 		return
 	}
 	w.at(n.storeDelay(), n.name+" asks to "+what, func() {
-		if c.server.down || (w.healing && c.server != n.region.store) {
+		if c.server.down {
+			timeout()
 			return
 		}
 		at()
 		if n.cutFromStore || w.chance(n.storeLoss()) {
 			c.flight = nil
+			timeout()
 			return
 		}
 		w.at(n.storeDelay(), n.name+" is answered to "+what, func() {
@@ -84,6 +88,7 @@ func (n *node) send(c *call, what string, at func(), answered, lost func()) {
 				case n.now() > c.deadline && !w.mutant.BelieveLate:
 					give()
 				default:
+					n.noteLate(c)
 					c.ended = true
 					answered()
 					c.flight = nil
@@ -91,6 +96,16 @@ func (n *node) send(c *call, what string, at func(), answered, lost func()) {
 			})
 		})
 	})
+}
+
+// noteLate notes what came in a reply that must be taken for lost.
+func (n *node) noteLate(c *call) {
+	if c.flight != nil && n.now() > c.deadline {
+		k := rowReplica{c.flight.row, c.flight.entry.Replica}
+		if have := n.late[k]; have == 0 || c.flight.entry.Version < have {
+			n.late[k] = c.flight.entry.Version
+		}
+	}
 }
 
 func (n *node) storeLoss() float64 {
@@ -101,7 +116,7 @@ func (n *node) storeLoss() float64 {
 }
 
 func (n *node) storeDelay() time.Duration {
-	d := n.w.between(100*time.Microsecond, 2*time.Millisecond)
+	d := n.w.between(100*time.Microsecond, 2*time.Millisecond+n.w.plan.Slow)
 	if slow := n.master.slow; slow > 0 {
 		d += n.w.between(0, slow)
 	}
@@ -127,8 +142,12 @@ func (r *rows) Generation(first crdt.RowID) uint32 { return r.n.core.Generation(
 func (r *rows) Epoch() uint64                      { return r.n.core.Epoch() }
 func (r *rows) Heard() []gossip.RegionAge          { return r.n.core.Heard(r.n.now()) }
 
-func (r *rows) RecordAt(epoch uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed, believed bool, err error) {
-	if r.n.core.Epoch() != epoch && !r.n.w.mutant.BelieveLate {
+func (r *rows) Believes(epoch, reign uint64) bool {
+	return r.n.core.Believes(epoch, reign) || r.n.w.mutant.BelieveLate
+}
+
+func (r *rows) RecordAt(epoch, reign uint64, id crdt.RowID, name crdt.RowName, e crdt.Entry) (changed, believed bool, err error) {
+	if !r.Believes(epoch, reign) {
 		return false, false, nil
 	}
 	changed, err = r.record(id, name, e)

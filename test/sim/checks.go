@@ -98,10 +98,18 @@ func (n *node) lookAt(id crdt.RowID) {
 		}
 		if e.Replica.Region != n.region.name {
 			w.truth.outside(n, id, e)
+			n.mishear(rt, e)
 		}
 	}
 	if len(now) < len(before) {
 		w.violate("grow", "%s: row %s had %d replicas and has %d", n.name, n.row.Name().Key, len(before), len(now))
+	}
+}
+
+// mishear is the law-breaker's.
+func (n *node) mishear(rt *rowTruth, e crdt.Entry) {
+	if n.w.mutant.Hear != nil {
+		_, _ = n.core.Record(rt.id, rt.name, n.w.mutant.Hear(rt.replicas[e.Replica], e))
 	}
 }
 

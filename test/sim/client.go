@@ -29,6 +29,9 @@ func (w *world) check() {
 		hot := w.regions[w.plan.Hot]
 		n = hot.nodes[w.rand.IntN(len(hot.nodes))]
 	}
+	if w.plan.Sticky {
+		n = w.favour(n)
+	}
 	r := &w.plan.Rules[w.rand.IntN(len(w.plan.Rules))]
 	cost := int64(1)
 	if w.chance(0.2) {
@@ -45,6 +48,18 @@ func (w *world) check() {
 	if w.plan.Refunds && w.chance(0.1) {
 		w.bringReceipt()
 	}
+}
+
+// favour sends most clients of a region to one of its nodes, for a while.
+func (w *world) favour(n *node) *node {
+	r := n.region
+	if r.favourite == nil || w.chance(0.01) {
+		r.favourite = n
+	}
+	if w.chance(0.05) {
+		return n
+	}
+	return r.favourite
 }
 
 // check decides one check, in the manner of the engine.
@@ -111,7 +126,9 @@ func (n *node) ask(r *quotaRule, cost, unix int64, asked int) {
 // is not to be believed.
 func (n *node) decided(c *call, t *store.QuotaTake, r *quotaRule, lost func()) {
 	believed := n.ledger.Record(&t.QuotaRow)
-	n.ledger.Refused(&t.QuotaRow, t.Outcome == quota.NoRights)
+	if t.Outcome == quota.NoRights {
+		n.ledger.Refused(&t.QuotaRow)
+	}
 	if !believed {
 		n.w.report.Disbelieved++
 		lost()
@@ -191,7 +208,10 @@ func (w *world) bringReceipt() {
 // change has the store change a row. done runs when the answer came and may be
 // believed; what the row says is taken in at all events.
 func (n *node) change(ch *store.Change, what string, done func(c *call, believed bool)) {
-	c := n.newCall(&ch.QuotaRow)
+	n.sendChange(n.newCall(&ch.QuotaRow), ch, what, done)
+}
+
+func (n *node) sendChange(c *call, ch *store.Change, what string, done func(c *call, believed bool)) {
 	n.send(c, what, func() { c.status = c.server.change(c, ch) }, func() {
 		n.learnAcked(c.acked)
 		believed := false

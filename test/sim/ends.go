@@ -49,6 +49,10 @@ func (t *truth) show(rt *rowTruth) (out string) {
 	return out
 }
 
+// maxStranded is how many units may be left that no region can use, since none
+// has enough of them for what it wants.
+const maxStranded = 2 // units
+
 // helpAt says whether another region holds rights beyond its reserve that would
 // cover a cost.
 func (t *truth) helpAt(r *region, rt *rowTruth, cost int64) bool {
@@ -65,7 +69,7 @@ func (t *truth) helpAt(r *region, rt *rowTruth, cost int64) bool {
 		}
 	}
 	own := t.left(r, rt) - rt.regions[r.index].unspent
-	return most > 0 && own+most >= cost && left >= cost
+	return most > maxStranded && own+most >= cost && left >= cost
 }
 
 // allWell says whether every node and store has been reachable for a while.

@@ -7,7 +7,11 @@ func (w *world) fault() {
 	if w.calming {
 		return
 	}
-	w.at(w.faultGap(), "fault", w.fault)
+	gap := w.faultGap()
+	if w.chance(0.2) {
+		gap = time.Duration(w.rand.Int64N(int64(5 * time.Millisecond))) // two at once
+	}
+	w.at(gap, "fault", w.fault)
 	n := w.nodes[w.rand.IntN(len(w.nodes))]
 	r := w.regions[w.rand.IntN(len(w.regions))]
 	kind := Faults(1) << w.rand.IntN(len(faultNames))

@@ -168,7 +168,9 @@ func (n *node) pay(d *debt) {
 	if d.lease {
 		ch := &store.Change{QuotaRow: d.row, Kind: store.ReturnLease, Units: d.units, Node: n.name, Request: d.id}
 		ch.Reign, ch.Earlier, ch.Epoch = store.Reign(n.reign), nil, n.core.Epoch()
-		n.change(ch, "return", func(c *call, _ bool) {
+		c := n.newCall(&ch.QuotaRow)
+		c.leasedIn = uint64(d.row.Reign)
+		n.sendChange(c, ch, "return", func(c *call, _ bool) {
 			if c.status == statusAllowed {
 				n.paid(d)
 			}

@@ -11,9 +11,11 @@ type Mutant struct {
 	Name string
 	// Record rewrites what a node counts before its core hears it.
 	Record func(crdt.Entry) crdt.Entry
-	// Frame rewrites a frame before a node's core hears it; local returns what
-	// the node knows of a replica.
-	Frame func(f *wirev1.Frame, local func(*wirev1.Row, crdt.Replica) crdt.Entry)
+	// Frame rewrites a frame before a node's core hears it.
+	Frame func(f *wirev1.Frame)
+
+	// Hear rewrites what a node heard: what is returned is taken in beside it.
+	Hear func(k *replicaTruth, got crdt.Entry) crdt.Entry
 
 	DeductLate      bool // a gift is told of before it is deducted
 	ScalarFloor     bool // earlier replicas are one number, merged by maximum

@@ -5,7 +5,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"weir/crdt"
 	"weir/gossip"
 	wirev1 "weir/proto/wire/v1"
 )
@@ -114,7 +113,7 @@ func (n *network) carry(to *node, frame []byte, view splitView, delay time.Durat
 	// know; a network does not.
 	to.later(delay, "frame", func() {
 		to.hearSplit(view)
-		err := to.step(w.mutate(to, frame))
+		err := to.step(w.mutate(frame))
 		if bad := frame[0] == 0xff; bad != (err != nil) {
 			w.violate("malformed", "a frame of %d bytes, garbled: %v, gave %v", len(frame), bad, err)
 		}
@@ -122,7 +121,7 @@ func (n *network) carry(to *node, frame []byte, view splitView, delay time.Durat
 }
 
 // mutate lets the mutant at a frame.
-func (w *world) mutate(to *node, frame []byte) []byte {
+func (w *world) mutate(frame []byte) []byte {
 	if w.mutant.Frame == nil || frame[0] == 0xff {
 		return frame
 	}
@@ -130,21 +129,12 @@ func (w *world) mutate(to *node, frame []byte) []byte {
 	if err := proto.Unmarshal(frame, &f); err != nil {
 		panic(err)
 	}
-	w.mutant.Frame(&f, func(r *wirev1.Row, replica crdt.Replica) crdt.Entry {
-		var row crdt.Row
-		to.core.Row(rowName(r).ID(), &row)
-		e, _ := row.Entry(replica)
-		return e
-	})
+	w.mutant.Frame(&f)
 	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(&f)
 	if err != nil {
 		panic(err)
 	}
 	return out
-}
-
-func rowName(r *wirev1.Row) crdt.RowName {
-	return crdt.RowName{Rule: r.Rule, Key: r.Key, Start: r.StartUnixSeconds, End: r.EndUnixSeconds, Generation: r.Generation}
 }
 
 func (w *world) node(name string) *node {

@@ -50,6 +50,8 @@ type node struct {
 	reign        uint64 // that it has exchanged for; 0: none
 	busy         bool   // it is finding out about the reign
 	exchanging   *exchange
+	claimSeen    uint64 // another node's, last
+	claimUntil   time.Duration
 	reads        int
 	flights      []*call // that may be on their way
 
@@ -69,6 +71,9 @@ type node struct {
 	changed []crdt.RowID
 	row     crdt.Row
 	vouched vouched
+	// late is the oldest version of each replica that came in a reply which was to
+	// be taken for lost.
+	late map[rowReplica]uint64
 }
 
 type rowReplica struct {
@@ -105,7 +110,7 @@ func (w *world) start(n *node) {
 	n.master, n.reign, n.busy, n.exchanging, n.flights, n.saving = n.region.store, 0, false, nil, nil, false
 	n.leases, n.heat, n.unsettled = map[crdt.RowID]*lease{}, map[crdt.RowID]*heat{}, nil
 	n.own, n.alone = w.nonce(), map[crdt.RowID]crdt.Entry{}
-	n.seen, n.vouched = map[crdt.RowID][]crdt.Entry{}, vouched{}
+	n.seen, n.vouched, n.late = map[crdt.RowID][]crdt.Entry{}, vouched{}, map[rowReplica]uint64{}
 	n.core = gossip.NewCore(gossip.CoreConfig{
 		Node: n.name, Region: n.region.name, Regions: w.plan.Regions, MaxRows: 1000, Watch: true,
 		Rand: rand.New(rand.NewPCG(w.rand.Uint64(), w.rand.Uint64())), NowUnix: n.unix(),

@@ -90,6 +90,10 @@ type plan struct {
 	Calm      time.Duration // of traffic without faults, after that
 	FaultGap  time.Duration // the longest
 	Hot       int           // the region with most traffic; −1: none
+	Sticky    bool          // most clients of a region ask one node
+	Slow      time.Duration // how much slower than 2 ms stores answer, at most
+	// Script, if set, breaks things in place of chance.
+	Script func(*world)
 }
 
 var regionNames = []string{"ap", "eu", "sa", "us"}
@@ -115,6 +119,10 @@ func (w *world) drawPlan() plan {
 	p.FaultGap = w.between(300*time.Millisecond, 2*time.Second)
 	if w.chance(0.7) {
 		p.Calm = w.between(4*time.Second, 8*time.Second)
+	}
+	p.Sticky = w.chance(0.3)
+	if w.chance(0.3) {
+		p.Slow = w.between(0, 30*time.Millisecond)
 	}
 	if w.chance(0.6) {
 		p.Hot = w.rand.IntN(len(p.Regions))

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"weir/crdt"
@@ -49,6 +50,9 @@ type redisRow struct {
 	id    crdt.RowID
 	reign uint64
 	row   *quota.Row
+	// told is for the checkers: the newest that the store was told of its region's
+	// other replicas, whatever it made of it.
+	told []crdt.Entry
 	// unpaid is the law-breaker's: gifts that are not deducted yet. floor, too: a
 	// single number for all earlier replicas.
 	unpaid, floor int64
@@ -73,7 +77,7 @@ func (s *redis) copy() *redis {
 	out.rows, out.order = map[crdt.RowID]*redisRow{}, nil
 	for _, id := range s.order {
 		r := *s.rows[id]
-		r.row = r.row.Clone()
+		r.row, r.told = r.row.Clone(), slices.Clone(r.told)
 		out.rows[id], out.order = &r, append(out.order, id)
 	}
 	out.requests = map[quota.RequestID]request{}
@@ -113,28 +117,47 @@ func (s *redis) touch(q *store.QuotaRow) *redisRow {
 		s.order = append(s.order, id)
 	}
 	if r.reign != s.marker.nonce {
-		fresh := &quota.Row{Earlier: r.row.Earlier}
-		if r.row.Own.Version > 0 {
-			fresh.Merge(r.reign, r.row.Own)
+		own, reign := r.row.Own, r.reign
+		r.row, r.reign = &quota.Row{Earlier: r.row.Earlier}, s.marker.nonce
+		if own.Version > 0 {
+			s.merge(r, reign, own)
 		}
-		r.row, r.reign = fresh, s.marker.nonce
+		if s.w.mutant.ScalarFloor {
+			r.floor += spentBy(own)
+		}
 	}
+	told := int64(0)
 	for _, e := range q.Earlier {
 		if uint64(e.Reign) != s.marker.nonce {
 			s.merge(r, uint64(e.Reign), e.Count)
+			told += spentBy(e.Count)
 		}
+	}
+	if s.w.mutant.ScalarFloor {
+		r.floor = max(r.floor, told)
 	}
 	return r
 }
 
 func (s *redis) merge(r *redisRow, nonce uint64, c quota.Count) {
-	switch {
-	case s.w.mutant.ShareEach:
-	case s.w.mutant.ScalarFloor:
-	default:
+	r.hear(entryOf(s.region.name, nonce, c))
+	if !s.w.mutant.ShareEach && !s.w.mutant.ScalarFloor {
 		r.row.Merge(nonce, c)
 	}
 }
+
+func (r *redisRow) hear(e crdt.Entry) {
+	for i := range r.told {
+		if r.told[i].Replica == e.Replica {
+			r.told[i] = newest(r.told[i], e)
+			return
+		}
+	}
+	r.told = append(r.told, e)
+}
+
+// spentBy is what a replica used of its region's rights.
+func spentBy(c quota.Count) int64 { return c.Net() + c.Gifts.Total() - c.Granted }
 
 // bounds are those that a caller brings.
 func (r *redisRow) bounds(q *store.QuotaRow) quota.Bounds {

@@ -10,6 +10,13 @@ import (
 // counts as gone.
 const exchangeBudget = time.Second
 
+// claimPatience is how long another's claim is waited for before it is taken for
+// left behind, and claimJitter what is added at random.
+const (
+	claimPatience = 1200 * time.Millisecond
+	claimJitter   = 400 * time.Millisecond
+)
+
 // exchange is one that a node began and waits for.
 type exchange struct {
 	number uint64
@@ -36,10 +43,23 @@ func (n *node) lookAfterStore() {
 			n.work()
 		case ruling:
 			n.adopt(seen.nonce)
+		case n.waitsFor(seen):
 		default:
 			n.openReign()
 		}
 	}, n.free)
+}
+
+// waitsFor says whether another node's claim is new enough to wait for it.
+func (n *node) waitsFor(seen marker) bool {
+	if seen.claim == 0 || seen.run != n.master.run || n.w.mutant.ClaimSkipped {
+		return false
+	}
+	if seen.claim != n.claimSeen {
+		n.claimSeen = seen.claim
+		n.claimUntil = n.now() + claimPatience + n.w.between(0, claimJitter)
+	}
+	return n.now() < n.claimUntil
 }
 
 // free ends an attempt.
@@ -49,7 +69,7 @@ func (n *node) free() { n.busy = false }
 // that another opened.
 func (n *node) adopt(nonce uint64) {
 	n.leaveReign()
-	n.beginExchange(func() {
+	n.beginExchange(nonce, func() {
 		n.free()
 		n.enter(nonce)
 	})
@@ -61,7 +81,7 @@ func (n *node) openReign() {
 	s, claim, claimed := n.master, n.w.nonce(), false
 	n.busy = true
 	if n.w.mutant.ClaimSkipped {
-		n.beginExchange(func() { n.replaceClaim(claim) })
+		n.beginExchange(0, func() { n.replaceClaim(claim) })
 		return
 	}
 	n.send(n.newCall(nil), "claim", func() { claimed = s.claim(claim) }, func() {
@@ -69,7 +89,7 @@ func (n *node) openReign() {
 			n.free()
 			return
 		}
-		n.beginExchange(func() { n.replaceClaim(claim) })
+		n.beginExchange(0, func() { n.replaceClaim(claim) })
 	}, n.free)
 }
 
@@ -96,17 +116,18 @@ func (n *node) enter(nonce uint64) {
 	n.readStore()
 }
 
-// beginExchange asks the region's nodes for all they know; done runs once they
-// have answered, or time is up.
-func (n *node) beginExchange(done func()) {
+// beginExchange asks the region's nodes for all they know, to use a reign that is
+// in force, or 0 for one that is yet to begin; done runs once they have answered,
+// or time is up.
+func (n *node) beginExchange(reign uint64, done func()) {
 	n.busy = true
 	if n.w.mutant.Unexchanged {
-		n.vouched = n.vouch(n.witnesses(), true)
+		n.vouched = n.vouch(n.witnesses(), 0)
 		done()
 		return
 	}
 	n.w.report.Exchanges++
-	n.exchanging = &exchange{number: n.core.BeginExchange(n.now()), until: n.now() + exchangeBudget,
+	n.exchanging = &exchange{number: n.core.BeginExchange(n.now(), reign), until: n.now() + exchangeBudget,
 		begun: n.witnesses(), done: done}
 	n.pump()
 	e := n.exchanging
@@ -133,7 +154,7 @@ func (n *node) checkExchange() {
 		n.w.report.Unanswered++
 		n.w.note("  %s: %d did not answer", n.name, unanswered)
 	}
-	n.vouched = n.vouch(e.begun, unanswered == 0)
+	n.vouched = n.vouch(e.begun, unanswered)
 	e.done()
 }
 

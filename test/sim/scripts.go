@@ -47,7 +47,6 @@ func (s *redis) take(c *call, t *store.QuotaTake) status {
 		return statusCancelled
 	}
 	r := s.touch(&t.QuotaRow)
-	s.raiseFloor(r, &t.QuotaRow)
 	b := r.bounds(&t.QuotaRow)
 	t.Outcome = r.row.Sums().Try(b, t.Cost)
 	st := statusDenied
@@ -73,7 +72,6 @@ func (s *redis) change(c *call, ch *store.Change) status {
 		return st
 	}
 	r := s.touch(q)
-	s.raiseFloor(r, q)
 	b := r.bounds(q)
 	switch ch.Kind {
 	case store.Give:
@@ -96,7 +94,7 @@ func (s *redis) change(c *call, ch *store.Change) status {
 		}
 	case store.ReturnLease:
 		ch.Moved = r.row.ReturnLease(ch.Node, ch.Request, ch.Units)
-		if s.w.mutant.LeaseAnyReign && ch.Moved == 0 && s.w.truth.charges[ch.Request].reign != r.reign {
+		if s.w.mutant.LeaseAnyReign && ch.Moved == 0 && c.leasedIn != r.reign {
 			ch.Moved = r.row.Return(ch.Units)
 		}
 		s.w.truth.giveBack(ch.Request, ch.Moved)
@@ -181,19 +179,4 @@ func (s *redis) deductLate(r *redisRow, moved int64) {
 	}
 	r.unpaid += moved
 	s.w.at(2*time.Second, "late deduction", func() { r.unpaid -= moved })
-}
-
-// raiseFloor is the law-breaker's: the region's earlier replicas as one number,
-// which merges by maximum.
-func (s *redis) raiseFloor(r *redisRow, q *store.QuotaRow) {
-	if !s.w.mutant.ScalarFloor {
-		return
-	}
-	sum := int64(0)
-	for _, e := range q.Earlier {
-		if uint64(e.Reign) != s.marker.nonce {
-			sum += e.Net() + e.Gifts.Total() - e.Granted
-		}
-	}
-	r.floor = max(r.floor, sum)
 }

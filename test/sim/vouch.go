@@ -1,11 +1,16 @@
 package sim
 
-import "weir/crdt"
+import (
+	"time"
+
+	"weir/crdt"
+)
 
 // witness is a node of the region as it was when an exchange began.
 type witness struct {
 	node   *node
 	life   int
+	at     time.Duration
 	memory []knownEntry
 }
 
@@ -23,7 +28,7 @@ func (n *node) witnesses() (out []witness) {
 	}
 	for _, m := range n.region.nodes {
 		if m == n || (m.core != nil && n.up[m.name] && n.asks(m)) {
-			out = append(out, witness{m, m.life, m.memory()})
+			out = append(out, witness{m, m.life, n.w.now, m.memory()})
 		}
 	}
 	return out
@@ -35,12 +40,18 @@ func (n *node) asks(m *node) bool {
 	return !n.w.mutant.Unexchanged || (m.runs() && n.w.net.open(n, m) && n.w.net.open(m, n))
 }
 
-// vouch is what those must have told who answered. Where not all have, nobody
-// outside knows who, and none counts as having.
-func (n *node) vouch(begun []witness, all bool) vouched {
+// vouch is what those must have told who answered. Where others than those that
+// could not have not answered, nobody outside knows who, and none counts as
+// having.
+func (n *node) vouch(begun []witness, unanswered int) vouched {
+	for _, wit := range begun {
+		if wit.silent() {
+			unanswered--
+		}
+	}
 	v := vouched{map[rowReplica]crdt.Entry{}, map[*node]int{}}
 	for _, wit := range begun {
-		if wit.node != n && (!all || wit.node.core == nil || wit.node.life != wit.life || !n.up[wit.node.name]) {
+		if wit.node != n && (unanswered > 0 || wit.silent() || !n.up[wit.node.name]) {
 			continue
 		}
 		v.by[wit.node] = wit.life
@@ -49,6 +60,12 @@ func (n *node) vouch(begun []witness, all bool) vouched {
 		}
 	}
 	return v
+}
+
+// silent says whether a process has done nothing since the exchange began.
+func (wit *witness) silent() bool {
+	m := wit.node
+	return m.core == nil || m.life != wit.life || (m.paused && m.pausedAt <= wit.at)
 }
 
 func newer(m map[rowReplica]crdt.Entry, k rowReplica, e crdt.Entry) {

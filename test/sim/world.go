@@ -73,7 +73,9 @@ type region struct {
 	name  string
 	index int
 	nodes []*node
-	store *redis
+	// favourite is the node that most clients ask at present.
+	favourite *node
+	store     *redis
 	// old is a master that goes on beside the store for the nodes that have not
 	// heard of it; nil: there is none.
 	old *redis
@@ -121,7 +123,9 @@ func (w *world) build() {
 		w.every(200*time.Millisecond, n.name+" store", n.running(n.lookAfterStore))
 	}
 	w.at(w.checkGap(), "check", w.check)
-	if w.plan.Faults != 0 {
+	if w.plan.Script != nil {
+		w.plan.Script(w)
+	} else if w.plan.Faults != 0 {
 		w.at(w.faultGap(), "fault", w.fault)
 	} else {
 		w.wellSince = 1
