@@ -68,8 +68,9 @@ sim: ## simulated regions; SCHEDULES=1000 for more, SEED=7 for one again
 	go test -count 1 -timeout 60m $(SHORT) ./test/sim/...
 
 .PHONY: chaos
-chaos: ## nodes in network namespaces under faults, as root
-	go test -count 1 -timeout 30m $(SHORT) $(if $(filter 0,$(shell id -u)),,-exec 'sudo -E') ./test/chaos/...
+chaos: ## nodes in network namespaces under faults, as root; FOR=10m, SEED=7 for its faults again
+	@mkdir -p bin
+	go test -count 1 -timeout 24h $(SHORT) $(if $(filter 0,$(shell id -u)),,-exec 'sudo -E') ./test/chaos/... -args $(if $(FOR),-for $(FOR)) $(if $(SEED),-seed $(SEED))
 
 .PHONY: browser
 browser: ## the dashboard in headless Chromium

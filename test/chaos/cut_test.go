@@ -8,7 +8,7 @@ import (
 )
 
 func cutFault(w *world, random *rand.Rand, name, where string, links []link) *fault {
-	return &fault{name: name, where: where, hold: seconds(random, 1, w.longestCut),
+	return &fault{name: name, where: where, hold: seconds(random, 1, longestCut()),
 		inject: func(context.Context) error { return w.network.cut(links...) },
 		mend:   func(context.Context) error { return w.network.mend(links...) },
 	}
@@ -49,7 +49,7 @@ func halfPair(w *world, random *rand.Rand) *fault {
 
 func linkDown(w *world, random *rand.Rand) *fault {
 	at := w.anyRegion(random).name
-	return &fault{name: "link down", where: at, hold: seconds(random, 1, w.longestCut),
+	return &fault{name: "link down", where: at, hold: seconds(random, 1, longestCut()),
 		inject: func(context.Context) error { return w.network.setLink(at, "down") },
 		mend:   func(context.Context) error { return w.network.setLink(at, "up") },
 	}

@@ -3,8 +3,10 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"testing"
 	"time"
 )
 
@@ -37,9 +39,12 @@ var (
 	mixed   = []kind{isolatedAndNodeKilled, isolatedAndRedisKilled, isolatedAndFlushed, apartAndSplit, apartAndDiskFull, unheardAndSetBack}
 )
 
+// sorts are the kinds, sort by sort.
+var sorts = [][]kind{cuts, rifts, crashes, losses, mixed}
+
 // schedule draws the faults of a run: every kind in each round.
 func schedule(w *world, random *rand.Rand) func() *fault {
-	all := slices.Concat(cuts, rifts, crashes, losses, mixed)
+	all := slices.Concat(sorts...)
 	var round []kind
 	return func() *fault {
 		if len(round) == 0 {
@@ -130,5 +135,60 @@ func last(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	case <-timer.C:
 		return nil
+	}
+}
+
+// still is a world in which nothing runs: faults can be drawn for it.
+func still() *world {
+	w := &world{ledger: newLedger()}
+	for _, name := range []string{"ap-south", "eu-west", "us-east"} {
+		r := &region{name: name}
+		for i := range nodesPerRegion {
+			r.nodes = append(r.nodes, &node{process: &process{name: fmt.Sprintf("%s-%d", name, i+1)}, region: r, number: i})
+		}
+		w.regions = append(w.regions, r)
+	}
+	return w
+}
+
+func TestSchedulesAreOfTheirSeeds(t *testing.T) {
+	w := still()
+	draw := func(seed uint64, n int) (names []string) {
+		next := schedule(w, rand.New(rand.NewPCG(seed, 0)))
+		for range n {
+			f := next()
+			names = append(names, f.name+" "+f.where)
+		}
+		return names
+	}
+	all := len(slices.Concat(sorts...))
+	if a, b := draw(7, all+3), draw(7, all+3); !slices.Equal(a, b) {
+		t.Errorf("one seed gave %q, then %q", a, b)
+	}
+	if a, b := draw(7, 5), draw(8, 5); slices.Equal(a, b) {
+		t.Errorf("two seeds gave %q", a)
+	}
+}
+
+// TestFixedSeedsAreOfEverySort: the short form shows something of each.
+func TestFixedSeedsAreOfEverySort(t *testing.T) {
+	w := still()
+	named := map[string]int{}
+	for i, sort := range sorts {
+		for _, k := range sort {
+			named[k(w, rand.New(rand.NewPCG(0, 0))).name] = i
+		}
+	}
+	drawn := map[int]bool{}
+	for _, seed := range fixedSeeds {
+		next := schedule(w, rand.New(rand.NewPCG(seed, 0)))
+		for range 2 {
+			f := next()
+			t.Logf("seed %d: %s", seed, f.name)
+			drawn[named[f.name]] = true
+		}
+	}
+	if len(drawn) < len(sorts)-1 { // mixed ones are made of others
+		t.Errorf("only %d sorts of %d", len(drawn), len(sorts))
 	}
 }

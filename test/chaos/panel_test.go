@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -126,8 +127,8 @@ func (c *canvas) panel(p panel) {
 	for _, a := range p.areas {
 		c.say(`<polygon fill="%s" points="%.1f,%.1f %s %.1f,%.1f"/>`, a.color, leftMargin*1.0, bottom, c.points(a, y), right, bottom)
 	}
-	for i := range 5 {
-		value := p.top * float64(i) / 4
+	for step, i := spacing(p.top), 0; float64(i)*step <= p.top; i++ {
+		value := step * float64(i)
 		c.say(`<line x1="%d" x2="%.1f" y1="%.1f" y2="%.1f" stroke="#00000022"/>`, leftMargin, right, y(value), y(value))
 		c.say(`<text x="%d" y="%.1f" text-anchor="end" fill="#555">%.4g%s</text>`, leftMargin-6, y(value)+4, value, p.unit)
 	}
@@ -141,6 +142,17 @@ func (c *canvas) panel(p panel) {
 	c.legend(p, right)
 	c.axis(bottom)
 	c.top = bottom
+}
+
+// spacing is a round number of which two to five make the whole.
+func spacing(whole float64) float64 {
+	step := math.Pow(10, math.Floor(math.Log10(whole)))
+	for _, part := range []float64{5, 2} {
+		if whole/(step/part) <= 5 {
+			return step / part
+		}
+	}
+	return step
 }
 
 func (c *canvas) points(l line, y func(float64) float64) string {

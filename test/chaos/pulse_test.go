@@ -69,4 +69,6 @@ type beats struct{ asked, slow int64 }
 
 func (p *pulse) beats() beats { return beats{p.asked.Load(), p.slow.Load()} }
 
+func (b beats) plus(o beats) beats { return beats{b.asked + o.asked, b.slow + o.slow} }
+
 func (b beats) minus(o beats) beats { return beats{b.asked - o.asked, b.slow - o.slow} }

@@ -26,8 +26,9 @@ func (c *course) report(picture string) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	say("# Three regions under faults\n")
-	problems := 0
+	problems, excused := 0, 0
 	for _, s := range c.steps {
+		excused += s.excused
 		problems += len(s.problems)
 	}
 	verdict := "Everything held."
@@ -41,7 +42,7 @@ func (c *course) report(picture string) string {
 	c.reportSteps(say)
 	c.reportClients(say)
 	c.reportUnits(say)
-	say("The longest that a region waited for rights while nothing was broken, and enough was\nleft beyond what others keep, and got them, was %v.\n", round(c.world.stalls.longestWait()))
+	say("The longest that a region waited for rights while nothing was broken, and enough was\nleft beyond what others keep, and got them, was %v. %d waited over %v while the\nmachine was busy.\n", round(c.world.stalls.longestWait()), excused, stallTime)
 	say("The nodes were read %d times meanwhile. In steps without a fault, what a region\nhad counted showed at all nodes of all regions within %v at most (read every %v).", looks, round(lag), monitorInterval)
 	for _, s := range c.steps {
 		for _, p := range s.problems {

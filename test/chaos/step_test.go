@@ -23,6 +23,10 @@ const (
 	// excuse is how many answers of such a node may be that the store was away
 	// for each time that the test itself had to wait for that store.
 	excuse = 5
+	// busy is the part of the test's own calls to Redis that are slow, one in so
+	// many, from which the machine has no time for what must happen within two
+	// seconds.
+	busy = 4
 )
 
 // step is one fault's course.
@@ -42,6 +46,7 @@ type step struct {
 	regions                            []outcome     // the same
 	problems                           []string
 	broken                             bool // the nodes did not come to the same
+	excused                            int  // waits for rights while the machine was busy
 }
 
 // outcome is what a region's clients met from the injection to the check.
@@ -69,7 +74,7 @@ func (c *course) step(ctx context.Context, number int, f *fault) *step {
 		err = c.recover(ctx, s)
 	}
 	if err == nil {
-		err = c.flow(ctx)
+		err = c.flow(ctx, s)
 	}
 	if err == nil {
 		err = c.settle(ctx, s)
@@ -80,7 +85,6 @@ func (c *course) step(ctx context.Context, number int, f *fault) *step {
 	}
 	c.blame(s, before)
 	s.problems = append(s.problems, c.world.ledger.over()...)
-	s.problems = append(s.problems, c.world.stalls.takeProblems()...)
 	s.problems = append(s.problems, c.world.load.takeProblems()...)
 	s.problems = append(s.problems, c.monitor.takeProblems()...)
 	if err := c.world.alive(); err != nil {
@@ -181,10 +185,25 @@ func (c *course) recover(ctx context.Context, s *step) error {
 
 // flow lets clients call for a time with nothing broken, in which rights must
 // come to where they are needed.
-func (c *course) flow(ctx context.Context) error {
+func (c *course) flow(ctx context.Context, s *step) error {
+	before := c.beats()
 	c.world.stalls.begin(time.Now())
-	defer c.world.stalls.end()
-	return last(ctx, flowTime)
+	err := last(ctx, flowTime)
+	c.world.stalls.end()
+	if found, beats := c.world.stalls.takeProblems(), c.beats().minus(before); beats.slow*busy > beats.asked {
+		s.excused += len(found)
+	} else {
+		s.problems = append(s.problems, found...)
+	}
+	return err
+}
+
+// beats adds up those of all regions.
+func (c *course) beats() (sum beats) {
+	for _, r := range c.world.regions {
+		sum = sum.plus(r.store.pulse.beats())
+	}
+	return sum
 }
 
 // settle stops the clients and waits until all nodes show the same, within the

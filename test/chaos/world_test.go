@@ -23,8 +23,6 @@ type world struct {
 	load     *load
 	stalls   *stalls
 	timeline *timeline
-
-	longestCut float64 // seconds; a cut waits for regions to be called cut off anyway
 }
 
 // region is a Redis server and the nodes that share it.
