@@ -164,6 +164,7 @@ func httpURL(base, region int) string { return fmt.Sprintf("http://127.0.0.1:%d"
 func TestDemoDashboard(t *testing.T) {
 	base := freePorts(t)
 	demo := start(t, buildWeir(t), "demo", "--base-port", fmt.Sprint(base))
+	t.Cleanup(func() { demo.stop(t) }) // once the pages are closed, which would miss it
 	for region := range 3 {
 		demo.waitReady(t, httpURL(base, region))
 	}
@@ -187,7 +188,6 @@ func TestDemoDashboard(t *testing.T) {
 		p.check("width of the rules", overflow)
 		p.shoot("demo-" + name + "-rules")
 	}
-	demo.stop(t)
 }
 
 // TestStoppedRegionShows: a region that stops is shown behind, then cut off,

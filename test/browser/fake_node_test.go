@@ -102,12 +102,14 @@ func (n *fakeNode) change(f func()) {
 	f()
 }
 
-// add makes a quota of a day with taken units by region, in the order of the regions.
+// add makes a quota of a day with taken units by region, in the order of the
+// regions. Nothing bounds its overshoot.
 func (n *fakeNode) add(rule, key string, limit int64, taken ...int64) *weirv1.Quota {
 	start := time.Now().UTC().Truncate(24 * time.Hour)
 	q := &weirv1.Quota{
 		Rule: rule, Key: key, Limit: limit,
 		PeriodStartUnixSeconds: start.Unix(), PeriodEndUnixSeconds: start.Add(24 * time.Hour).Unix(),
+		OvershootUnbounded: true, TimeZone: "UTC",
 	}
 	for i, name := range n.names {
 		use := &weirv1.RegionUse{Region: name}

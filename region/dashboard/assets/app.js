@@ -206,7 +206,7 @@ function view() {
   const lost = feed.state === 'lost', paused = feed.state === 'paused', t = paused ? feed.heardAt / 1000 : seconds();
   const since = feed.heardAt ? Math.max(0, t - feed.heardAt / 1000) : 0;
   const regions = state.page?.regions ?? [];
-  return { t, now: t + state.skew, since, lost, regions, order: regions.map(r => r.name), hot: regions.some(r => r.state === 'cut') };
+  return { t, now: t + state.skew, since, lost, regions, order: regions.map(r => r.name), cut: regions.filter(r => r.state === 'cut').map(r => r.name) };
 }
 
 function tick() {

@@ -22,9 +22,16 @@ export function splitId(id) {
   return at < 0 ? [id, ''] : [id.slice(0, at), id.slice(at + 1)];
 }
 
+const units = transfers => (transfers ?? []).reduce((sum, t) => sum + int(t.units), 0);
+
+// in is what operators granted too.
 function readUse(use) {
-  const taken = int(use.taken), back = int(use.givenBack);
-  return { region: use.region ?? '', taken, back, net: taken - back };
+  const taken = int(use.taken), back = int(use.givenBack), granted = int(use.granted);
+  return {
+    region: use.region ?? '', taken, back, net: taken - back,
+    share: int(use.share), rights: int(use.rights), unmet: int(use.unmet), granted,
+    in: units(use.receivedFrom) + granted, out: units(use.givenTo),
+  };
 }
 
 // readQuota reads a Quota.
@@ -34,6 +41,8 @@ export function readQuota(q) {
     id: quotaId(rule, key), rule, key,
     limit: int(q.limit), used: int(q.used), left: int(q.remaining),
     start: int(q.periodStartUnixSeconds), end: int(q.periodEndUnixSeconds),
+    overshoot: int(q.overshoot), exposure: int(q.exposure), zone: q.timeZone ?? '',
+    bounded: int(q.limit) > 0 && !q.overshootUnbounded, // only then are there rights
     byRegion: (q.byRegion ?? []).map(readUse),
   };
 }
@@ -59,12 +68,16 @@ export function readPage(json) {
   };
 }
 
+// wanting lists the regions that refuse for want of rights, though enough is left.
+export const wanting = q => q.bounded ? q.byRegion.filter(u => u.unmet > 0 && u.rights < u.unmet && u.unmet <= q.left) : [];
+
 // Status of a quota by its numbers alone. Limit 0 means that the node's rules
 // no longer name the rule: then nothing can be near or over.
 export function status(q) {
   if (q.limit <= 0) return { kind: '', text: '' };
   if (q.used > q.limit) return { kind: 'over', text: 'over' };
   if (q.left <= 0) return { kind: 'out', text: 'exhausted' };
+  if (wanting(q).length) return { kind: 'rights', text: 'no rights' };
   return q.used >= 0.9 * q.limit ? { kind: 'near', text: 'near limit' } : { kind: '', text: '' };
 }
 

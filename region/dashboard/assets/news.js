@@ -20,14 +20,21 @@ function reach(joined, cut) {
 
 const bold = name => h('b', { class: 'b' }, h('bdi', {}, name));
 
-function cutSentence(cut, live) {
+// worst is by how much the quotas shown can go over, in words.
+function worst(page) {
+  const can = page.quotas.filter(q => q.bounded && q.exposure > 0), free = page.quotas.some(q => q.limit > 0 && !q.bounded);
+  const units = can.reduce((sum, q) => sum + q.exposure, 0), shown = page.total > page.quotas.length ? ' shown' : '';
+  const bounded = can.length ? `at most ${plural(units, 'unit')} over, across ${plural(can.length, 'quota')}${shown}` : `no bounded quota${shown} can go over`;
+  return bounded + (free ? '; those without a bound may go over by more.' : '.');
+}
+
+function cutSentence(cut, live, worst) {
   const parts = cut.map(({ region, age }) => {
     const span = h('span', {}, secondsText(age ?? 0));
     live.push(now => { const a = now(region); if (a !== null) span.textContent = secondsText(a); });
     return age === null ? [bold(region.name), ' (never)'] : cut.length > 1 ? [bold(region.name), ' (', span, ')'] : [bold(region.name), span];
   });
-  const it = cut.length > 1 ? 'They decide' : 'It decides';
-  const rest = ` ${it} on what ${cut.length > 1 ? 'they' : 'it'} last heard; until then quotas may go over, by an amount that is not bounded.`;
+  const rest = ` ${cut.length > 1 ? 'They decide on their' : 'It decides on its'} own rights; ${worst}`;
   if (cut.length === 1 && cut[0].age !== null) return [parts[0][0], ' has not been heard for ', parts[0][1], '.', rest];
   if (cut.length === 1) return [bold(cut[0].region.name), ' has never been heard.', rest];
   const joined = parts.flatMap((part, i) => i === 0 ? part : [i === parts.length - 1 ? ' and ' : ', ', ...part]);
@@ -67,13 +74,13 @@ export class News {
 
   #drawCut(page) {
     const cut = page.regions.filter(r => r.state === 'cut').map(region => ({ region, age: region.age }));
-    const shape = JSON.stringify([page.regions.length, ...cut.map(c => [c.region.name, c.age === null])]);
+    const words = worst(page), shape = JSON.stringify([page.regions.length, cut.length && words, ...cut.map(c => [c.region.name, c.age === null])]);
     if (shape === this.#cutShape) return;
     this.#cutShape = shape;
     this.#live = [];
     this.#cutBox.hidden = cut.length === 0;
     this.#cutBox.className = 'say';
-    this.#cutBox.replaceChildren(...(cut.length ? [reach(page.regions.length - cut.length, cut.length), h('p', {}, ...cutSentence(cut, this.#live))] : []));
+    this.#cutBox.replaceChildren(...(cut.length ? [reach(page.regions.length - cut.length, cut.length), h('p', {}, ...cutSentence(cut, this.#live, words))] : []));
   }
 
   // #heal states the outcome; it stays until closed, so that nobody misses it.

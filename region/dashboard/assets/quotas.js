@@ -1,7 +1,7 @@
 // The table of quotas. Numbers change in place and rows never move by
 // themselves: the order is held until the reader asks for a new one.
 
-import { Bar } from './bar.js';
+import { Bar, neverOver } from './bar.js';
 import { h, mark, setAttr, setClass, setText } from './dom.js';
 import { duration, num, per, rate, secondsText, utc, visible } from './format.js';
 import { hashOf, runsOut, status, wouldMove } from './model.js';
@@ -25,6 +25,16 @@ export function runsOutWords(q, perSecond, now) {
   if (when === 'now') return ['now', speed, true];
   if (when === 'reset') return ['not before reset', speed, false];
   return ['in ' + duration(when), speed, when < 1800];
+}
+
+// overWords gives the two lines of what a quota can go over by, and its tone.
+export function overWords(q) {
+  if (q.limit <= 0) return ['–', '', ''];
+  const over = q.used > q.limit, now = `${num(q.used - q.limit)} over now`;
+  if (!q.bounded) return ['not bounded', over ? now : q.exposure > 0 ? `${num(q.exposure)} now at worst` : 'overshoot: unbounded', over ? 'b' : ''];
+  if (neverOver(q)) return ['never over', 'overshoot 0', 'faint'];
+  const allowed = over ? now : `of ${num(q.overshoot)} allowed`;
+  return q.exposure > 0 ? [`at most ${num(q.exposure)}`, allowed, 'b'] : ['0 now', allowed, ''];
 }
 
 const limitWords = q => q.limit > 0 ? `${num(q.limit)} ${per(q.end - q.start)}` : 'the rule is gone here';
@@ -52,7 +62,7 @@ class Row {
       h('td', { role: 'cell', class: 'r c5', 'data-l': 'Resets in' }, pair(this.#reset)));
   }
 
-  // update shows q. view: {place, hot, now, perSecond, goneFor}; goneFor is how
+  // update shows q. view: {place, cut, now, perSecond, goneFor}; goneFor is how
   // many seconds ago the node last had this quota on the page, null while it has.
   update(q, view) {
     setClass(this.element, view.goneFor === null ? '' : 'gone');
@@ -62,14 +72,13 @@ class Row {
     setClass(this.#tag, 'tag ' + tag.tone);
     setText(this.#sub, view.goneFor === null ? limitWords(q) : `not on this page any more, last known ${secondsText(view.goneFor)} ago`);
     setText(this.#resetSub, ' · resets in ' + duration(q.end - view.now));
-    this.#bar.update(q, view.place, view.hot);
+    this.#bar.update(q, view.place, view.cut);
     setText(this.#used, num(q.used));
     setText(this.#of, q.limit > 0 ? ' of ' + num(q.limit) : ' taken');
     setText(this.#left, q.limit > 0 ? num(q.left) + ' left' : '');
     const [ends, speed, soon] = runsOutWords(q, view.perSecond, view.now);
     this.#pair(this.#ends, ends, speed, soon ? 'b' : '');
-    const over = q.limit > 0 && q.used > q.limit;
-    this.#pair(this.#over, q.limit > 0 ? 'not bounded' : '–', over ? `${num(q.used - q.limit)} over now` : q.limit > 0 ? 'overshoot: unbounded' : '', over ? 'b' : '');
+    this.#pair(this.#over, ...overWords(q));
     this.#pair(this.#reset, duration(q.end - view.now), utc(q.end), '');
   }
 
@@ -123,13 +132,13 @@ export class QuotaTable {
     if (focused) this.#rows.get(focused)?.link.focus({ preventScroll: true });
   }
 
-  // update redraws the numbers. view: {order, hot, now, t, rates} with order the regions' names.
+  // update redraws the numbers. view: {order, cut, now, t, rates} with order the regions' names.
   update(view) {
     const place = placeIn(view.order);
     const wanted = new Set(this.#wanted);
     for (const [id, row] of this.#rows) {
       const { q, t } = this.#known.get(id);
-      row.update(q, { place, hot: view.hot, now: view.now, perSecond: view.rates.perSecond(id, view.t), goneFor: wanted.has(id) ? null : view.t - t });
+      row.update(q, { place, cut: view.cut, now: view.now, perSecond: view.rates.perSecond(id, view.t), goneFor: wanted.has(id) ? null : view.t - t });
     }
   }
 
@@ -168,9 +177,9 @@ export function placeIn(order) {
 // legend draws the key above the table.
 export function legend(order) {
   return [
-    h('span', {}, 'Taken'),
-    ...order.map((name, i) => h('span', {}, h('i', { class: 'sw u ' + mark(i) }), h('bdi', {}, name))),
-    h('span', {}, h('i', { class: 'sw leftkey' }), 'left'),
+    h('span', {}, 'Taken, then rights left'),
+    ...order.map((name, i) => h('span', {}, h('span', { class: 'pair' }, h('i', { class: 'sw u ' + mark(i) }), h('i', { class: 'sw t ' + mark(i) })), h('bdi', {}, name))),
+    h('span', {}, h('i', { class: 'sw leftkey' }), 'left to all'),
     h('span', {}, h('i', { class: 'tick' }), '100 %'),
     h('span', {}, h('i', { class: 'sw zonekey' }), 'May go over, not to scale'),
   ];
