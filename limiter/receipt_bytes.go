@@ -80,7 +80,10 @@ func decodeReceipt(b []byte) (receipt, error) {
 	if d.failed {
 		return receipt{}, errCut
 	}
-	return r, r.validate(body)
+	if err := r.validate(body); err != nil {
+		return receipt{}, err
+	}
+	return r, nil
 }
 
 // validate says which rule a receipt breaks.

@@ -71,18 +71,18 @@ func (r *Reader) transferring(row *crdt.Row) (regions []string) {
 			gone = append(gone, region)
 		}
 	}
-	any := false
+	some := false
 	for _, e := range row.Entries() {
 		if e.Gifts == "" {
 			continue
 		}
-		any = true
+		some = true
 		note(e.Replica.Region)
 		for to := range e.Gifts.All() {
 			note(to)
 		}
 	}
-	if !any {
+	if !some {
 		return nil
 	}
 	slices.Sort(gone)
