@@ -33,7 +33,7 @@ type kind func(*world, *rand.Rand) *fault
 // crashes kill or stop processes, losses are of what Redis holds.
 var (
 	cuts    = []kind{isolated, allApart, pairCut, unheard, deaf, halfPair, flapping, linkDown}
-	rifts   = []kind{nodesApart, nodeDeaf, storeUnasked, storeMute, storeFlapping}
+	rifts   = []kind{nodesApart, nodeDeaf, storeUnasked, storeMute, riftFlapping}
 	crashes = []kind{nodeKilled, nodesKilled, everyNodeKilled, nodeReplaced, rollingRestart, nodeFrozen, redisFrozen, diskFull}
 	losses  = []kind{redisKilled, nodeAndRedisKilled, regionLost, everythingLost, flushed, setBack, failedOver, splitMaster}
 	mixed   = []kind{isolatedAndNodeKilled, isolatedAndRedisKilled, isolatedAndFlushed, apartAndSplit, apartAndDiskFull, unheardAndSetBack}

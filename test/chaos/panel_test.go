@@ -84,6 +84,7 @@ func (d *drawn) denials() panel {
 		}
 	}
 	delete(reasons, answerAllowed)
+	delete(reasons, answerLease)
 	p := panel{title: "not allowed, in calls a second, by reason, one upon another", top: 1}
 	sums := make([]float64, len(d.seconds))
 	for i, reason := range slices.Sorted(maps.Keys(reasons)) {

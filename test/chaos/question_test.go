@@ -40,7 +40,7 @@ func newQuestion(r *region, number int, step int64, broken bool, random *rand.Ra
 	}
 	if random.IntN(10) < 7 || len(q.request.Attributes) == 0 {
 		rule := contested[random.IntN(len(contested))]
-		q.count(rule, contestedKey(r, number, rule, step, random))
+		q.count(rule, contestedKey(number, rule, step, random))
 		if random.IntN(10) == 0 {
 			q.units = bulk
 		}
@@ -60,7 +60,7 @@ func dailyKey(r *region, step int64, broken bool, random *rand.Rand) string {
 	return fmt.Sprintf("key-%02d", random.IntN(keys))
 }
 
-func contestedKey(r *region, number int, rule string, step int64, random *rand.Rand) string {
+func contestedKey(number int, rule string, step int64, random *rand.Rand) string {
 	if rule == "minute" {
 		return fmt.Sprintf("minute-%d", random.IntN(2))
 	}

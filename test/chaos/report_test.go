@@ -2,8 +2,10 @@ package chaos
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -82,6 +84,16 @@ func (c *course) reportClients(say func(string, ...any)) {
 			line += fmt.Sprintf(" %d | %d | %d | %d | %s | %d of %d |", o.allowed, o.denied, o.away, o.failed, round(o.latency), o.pulse.slow, o.pulse.asked)
 		}
 		say("%s", line)
+	}
+	answers := map[string]int{}
+	for _, s := range c.world.timeline.copy() {
+		for what, n := range s.answers {
+			answers[what] += n
+		}
+	}
+	say("\nIn all, by answer:\n")
+	for _, what := range slices.Sorted(maps.Keys(answers)) {
+		say("- %s: %d", what, answers[what])
 	}
 	say("\nNo store: denied because Redis did not answer within 50 ms. Redis slow: how often")
 	say("the test itself, asking Redis every %v, waited over %v: then the machine was", pulseInterval, slowPulse)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -45,15 +46,18 @@ func storeRift(w *world, random *rand.Rand, name, set string) *fault {
 	return f
 }
 
-// storeFlapping loses replies of Redis for an instant, again and again.
-func storeFlapping(w *world, random *rand.Rand) *fault {
-	f := storeMute(w, random)
-	f.name = "replies of Redis lost now and then"
-	cut, mend := f.inject, f.mend
+// riftFlapping opens a rift for an instant, again and again.
+func riftFlapping(w *world, random *rand.Rand) *fault {
+	f := []kind{storeMute, storeUnasked, nodesApart}[random.IntN(3)](w, random)
+	f.name += ", flapping"
+	open, mend := f.inject, f.mend
+	var pauses []time.Duration
+	for range 4 + random.IntN(4) {
+		pauses = append(pauses, seconds(random, 0.05, 0.5), seconds(random, 0.1, 1))
+	}
 	f.inject = func(ctx context.Context) error {
-		for range 4 + random.IntN(4) {
-			err := errors.Join(cut(ctx), last(ctx, seconds(random, 0.05, 0.5)), mend(ctx), last(ctx, seconds(random, 0.1, 1)))
-			if err != nil {
+		for p := range slices.Chunk(pauses, 2) {
+			if err := errors.Join(open(ctx), last(ctx, p[0]), mend(ctx), last(ctx, p[1])); err != nil {
 				return err
 			}
 		}

@@ -48,6 +48,7 @@ func (t *timeline) at(at time.Time) second {
 // The words for what was answered, beside those of the API for denials.
 const (
 	answerAllowed = "allowed"
+	answerLease   = "allowed from a lease"
 	answerNone    = "no answer"
 )
 
@@ -59,6 +60,8 @@ func (t *timeline) answer(at time.Time, a *weirv1.CheckResponse) {
 		what = answerNone
 	case !a.Allowed:
 		what = strings.ToLower(strings.TrimPrefix(a.Reason.String(), "REASON_"))
+	case a.DecidedBy == weirv1.DecidedBy_DECIDED_BY_LEASE:
+		what = answerLease
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
