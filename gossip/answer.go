@@ -216,7 +216,7 @@ func (c *Core) answerRun(p *peer, w want, rows []crdt.LeafRow, marks []rowMark) 
 			continue
 		}
 		if c.rows.Row(row.ID, &c.row) {
-			a.rows = c.encoder.append(a.rows, c.row.Name(), c.entriesFor(p), wholeRow, c.regions.index)
+			a.rows = c.encoder.append(a.rows, c.row.Name(), c.entriesFor(p, a.request.all), wholeRow, c.regions.index)
 			a.count++
 		}
 		unknown-- // it is one the peer has otherwise
@@ -240,10 +240,11 @@ func hasMark(marks []rowMark, m rowMark) bool {
 	return false
 }
 
-// entriesFor is what a peer may be told of the row in c.row.
-func (c *Core) entriesFor(p *peer) []crdt.Entry {
-	if p.Region == c.region || len(c.withheld.rows) == 0 {
+// entriesFor is what a peer may be told of the row in c.row: if it asks in an
+// exchange of the own region, all of it.
+func (c *Core) entriesFor(p *peer, all bool) []crdt.Entry {
+	if (all && p.Region == c.region) || len(c.withheld.rows) == 0 {
 		return c.row.Entries()
 	}
-	return c.withheld.abroad(c.row.Name().ID(), c.row.Entries())
+	return c.withheld.durable(c.row.Name().ID(), c.row.Entries())
 }

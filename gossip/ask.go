@@ -17,7 +17,7 @@ func (c *Core) nextRequest(now time.Duration) (m Message, more bool) {
 		return Message{}, false
 	}
 	s := &p.session
-	request := &wirev1.SyncRequest{Session: s.number, Full: c.isFull(), First: !c.firstSync}
+	request := &wirev1.SyncRequest{Session: s.number, Full: c.isFull(), First: !c.firstSync, All: s.exchange != 0}
 	switch {
 	case s.made == 0:
 		request.Exchange = s.exchange != 0

@@ -70,14 +70,14 @@ type Core struct {
 	counters Counters
 
 	// Room that is used again.
-	encoder     rowEncoder
-	row         crdt.Row
-	own, abroad encodedRows
-	spans       []crdt.Span
-	leaf        []crdt.LeafRow
-	digests     [256]uint64
-	order       []int
-	share       map[string]int
+	encoder rowEncoder
+	row     crdt.Row
+	encoded encodedRows
+	spans   []crdt.Span
+	leaf    []crdt.LeafRow
+	digests [256]uint64
+	order   []int
+	share   map[string]int
 }
 
 // NewCore returns a core without rows and peers.
@@ -133,6 +133,9 @@ func (c *Core) PeerDown(name string) {
 	c.peers = slices.DeleteFunc(c.peers, func(p *peer) bool { return p.Name == name })
 	c.order = c.order[:len(c.peers)]
 	if gone.Region == c.region {
+		if gone.awaited(c.region, c.exchanges) {
+			c.askAgain()
+		}
 		for _, p := range c.peers {
 			p.session.want(c.clock)
 		}

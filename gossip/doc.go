@@ -68,7 +68,8 @@
 // # Gifts
 //
 // A gift that others heard of must not be forgotten. Until this node's disk holds
-// it ([Mesh.MarkDurable]), other regions are told the entry as it was before.
+// it ([Mesh.MarkDurable]), others are told the entry as it was before; all of it only
+// in an exchange.
 //
 // # Guarantees
 //

@@ -54,6 +54,16 @@ func (p *peer) awaited(region string, exchange uint64) bool {
 	return p.Region == region && p.upSince < exchange && p.exchanged < exchange
 }
 
+// askAgain has those who answered the exchange under way answer once more: a node
+// that went without an answer may have told them something since.
+func (c *Core) askAgain() {
+	for _, p := range c.peers {
+		if p.Region == c.region && p.exchanged == c.exchanges {
+			p.exchanged--
+		}
+	}
+}
+
 // Epoch grows whenever this node begins an exchange or is asked for one.
 func (c *Core) Epoch() uint64 { return c.epochs.now }
 

@@ -110,6 +110,30 @@ func TestALostExchangeIsAskedAgain(t *testing.T) {
 	}
 }
 
+// What a node that went without an answer had told one that answered before, is
+// heard too: that one is asked again.
+func TestWhoAnsweredIsAskedAgainWhenAnotherGoes(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"eu-2", "eu"}, Peer{"eu-3", "eu"})
+	c.ticks(20)
+	eu1 := c.cores["eu-1"]
+	c.drop = func(from string, m Message) bool { return from == "eu-3" || m.To == "eu-3" }
+	n := eu1.BeginExchange(c.now, 0)
+	c.pump()
+	if eu1.Unanswered(n) != 1 {
+		t.Fatalf("%d unanswered, want eu-3", eu1.Unanswered(n))
+	}
+	// eu-2 has answered; now it hears what eu-3 said before it went.
+	record(c.cores["eu-2"], testName("k"), testEntry("eu", 5))
+	eu1.PeerDown("eu-3")
+	if eu1.Unanswered(n) != 1 {
+		t.Fatalf("%d unanswered, want eu-2 again", eu1.Unanswered(n))
+	}
+	c.ticks(8)
+	if eu1.Unanswered(n) != 0 || c.value("eu-1", "k") != 5 {
+		t.Fatal("eu-2 did not tell what it heard since")
+	}
+}
+
 func TestMeshExchange(t *testing.T) {
 	one := open(t, testConfig("eu-1", "eu"))
 	epoch := one.Epoch()

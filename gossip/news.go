@@ -53,25 +53,20 @@ func (c *Core) encodeRow(b *batch, id crdt.RowID, replica crdt.Replica) bool {
 	if !c.rows.Row(id, &c.row) || c.ended(c.row.Name()) {
 		return true
 	}
-	entries, fresh := c.row.Entries(), c.fresh.has(id)
-	own := c.encodeEntries(&c.own, b, id, entries, replica, fresh)
-	if !b.hasRoom(own) {
+	row := c.encodeEntries(b, id, c.withheld.durable(id, c.row.Entries()), replica)
+	if !b.hasRoom(row) {
 		return false
 	}
-	if !c.withheld.has(id) {
-		b.add(id, own)
-		return true
-	}
-	entries = c.withheld.abroad(id, entries)
-	b.addWithheld(id, own, c.encodeEntries(&c.abroad, b, id, entries, replica, fresh))
+	b.add(id, row)
 	return true
 }
 
 // encodeEntries encodes the row in c.row with these entries, into room that is
 // used again.
-func (c *Core) encodeEntries(room *encodedRows, b *batch, id crdt.RowID, entries []crdt.Entry, only crdt.Replica, fresh bool) encodedRows {
+func (c *Core) encodeEntries(b *batch, id crdt.RowID, entries []crdt.Entry, only crdt.Replica) encodedRows {
+	room := &c.encoded
 	room.named, room.deltas = room.named[:0], room.deltas[:0]
-	if fresh {
+	if c.fresh.has(id) {
 		room.named = c.encoder.append(room.named, c.row.Name(), entries, only, c.regions.index)
 	} else {
 		room.deltas = b.replicas.appendDelta(room.deltas, id, entries, only, c.regions.index)

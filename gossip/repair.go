@@ -63,7 +63,7 @@ func (c *Core) encodeRepair(p *peer) bool {
 		}
 		if c.rows.Row(id, &c.row) && !c.ended(c.row.Name()) {
 			end := len(r.rows)
-			r.rows = c.encoder.append(r.rows, c.row.Name(), c.entriesFor(p), wholeRow, c.regions.index)
+			r.rows = c.encoder.append(r.rows, c.row.Name(), c.entriesFor(p, false), wholeRow, c.regions.index)
 			if len(r.rows) > maxRowsBytes && r.count > 0 {
 				r.rows = r.rows[:end]
 				return true

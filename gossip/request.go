@@ -17,6 +17,7 @@ type request struct {
 	number   uint32
 	exchange bool
 	reign    uint64 // of the exchange
+	all      bool   // asks for what no disk holds, too
 	full     bool
 	partial  bool
 	first    bool
@@ -89,7 +90,7 @@ func readLeaf(r *packedReader) (l leafList) {
 // readRequest judges and reads a request.
 func readRequest(w *wirev1.SyncRequest) (*request, error) {
 	r := &request{
-		session: w.Session, number: w.Number, exchange: w.Exchange, reign: w.ExchangeReign, full: w.Full, partial: w.Partial, first: w.First,
+		session: w.Session, number: w.Number, exchange: w.Exchange, reign: w.ExchangeReign, all: w.All, full: w.Full, partial: w.Partial, first: w.First,
 		span: crdt.Span{Start: w.StartUnixSeconds, End: w.EndUnixSeconds}, groups: w.Groups,
 	}
 	switch {

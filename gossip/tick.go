@@ -108,7 +108,7 @@ func (c *Core) Untold() int { return c.news.len() }
 
 // newsFrame makes a frame of news, or a heartbeat.
 func (c *Core) newsFrame(now time.Duration, p *peer, b *batch) Message {
-	return c.send(now, p, c.frame(now, p), b.told(p.Region != c.region), len(b.ids))
+	return c.send(now, p, c.frame(now, p), b.body, len(b.ids))
 }
 
 // frame begins a frame to a peer.

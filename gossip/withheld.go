@@ -6,15 +6,17 @@ import (
 	"weir/crdt"
 )
 
-// withheld is what of this region's gifts no other region may be told yet: those
+// withheld is what of this region's gifts no other node may be told yet: those
 // that this node's disk does not hold. Were they told and then forgotten, the
-// region would spend what another had received. It holds rows of the table, and
-// so never more than that.
+// region would spend what another had received: also where a node of the own
+// region is told, in a message that comes when the region has begun anew without
+// this node's gift. Only in an exchange all is told, before that. It holds rows
+// of the table, and so never more than that.
 type withheld struct {
 	rows map[crdt.RowID][]withheldEntry
 	// marks grows with every gift that is withheld.
 	marks uint64
-	// room for abroad.
+	// room for durable.
 	entries []crdt.Entry
 }
 
@@ -56,9 +58,9 @@ func (w *withheld) forget(id crdt.RowID) { delete(w.rows, id) }
 
 func (w *withheld) has(id crdt.RowID) bool { return len(w.rows) > 0 && len(w.rows[id]) > 0 }
 
-// abroad returns what other regions may be told of a row's entries. It stands
-// until the next call.
-func (w *withheld) abroad(id crdt.RowID, entries []crdt.Entry) []crdt.Entry {
+// durable returns what others may be told of a row's entries. It stands until the
+// next call.
+func (w *withheld) durable(id crdt.RowID, entries []crdt.Entry) []crdt.Entry {
 	list := w.rows[id]
 	if len(list) == 0 {
 		return entries
@@ -88,9 +90,9 @@ func (c *Core) withhold(id crdt.RowID, before, e crdt.Entry, known bool) {
 }
 
 // MarkDurable takes rows, as TakeUnsaved gave them, that are now on this node's
-// disk to stay: other regions may be told of the gifts in them, and are with the
+// disk to stay: others may be told of the gifts in them, and are with the
 // next tick. A row that gave more meanwhile is told as it was saved. What a node
-// never marks it never tells other regions; those of its own region it does.
+// never marks it never tells, except in an exchange.
 func (c *Core) MarkDurable(rows []*crdt.Row) {
 	for _, row := range rows {
 		if len(c.withheld.rows) == 0 {
@@ -124,7 +126,7 @@ func (c *Core) markDurable(row *crdt.Row) {
 	}
 }
 
-// Withheld is how many rows have gifts that other regions are not told yet.
+// Withheld is how many rows have gifts that others are not told yet.
 func (c *Core) Withheld() int { return len(c.withheld.rows) }
 
 // GiftMarks grows whenever a gift is withheld that was not: it is to be saved.

@@ -23,18 +23,22 @@ func given(c *Core, key, to string) int64 {
 	return row.Given("eu", to)
 }
 
-func TestGiftsLeaveTheRegionOnceTheyAreDurable(t *testing.T) {
+func TestGiftsLeaveTheNodeOnceTheyAreDurable(t *testing.T) {
 	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"eu-2", "eu"}, Peer{"us-1", "us"})
 	c.ticks(10)
 	record(c.cores["eu-1"], testName("k"), testEntry("eu", 1))
 	c.ticks(3)
 	record(c.cores["eu-1"], testName("k"), gift("eu", 2, "us", 10))
 	c.ticks(30)
-	if given(c.cores["eu-2"], "k", "us") != 10 {
-		t.Fatal("the own region is not told")
+	for _, other := range []string{"eu-2", "us-1"} {
+		if given(c.cores[other], "k", "us") != 0 || c.value(other, "k") != 1 {
+			t.Fatalf("%s knows of a gift that no disk holds", other)
+		}
 	}
-	if given(c.cores["us-1"], "k", "us") != 0 || c.value("us-1", "k") != 1 {
-		t.Fatal("a gift left the region that no disk holds")
+	n := c.cores["eu-2"].BeginExchange(c.now, 0)
+	c.ticks(10)
+	if c.cores["eu-2"].Unanswered(n) != 0 || given(c.cores["eu-2"], "k", "us") != 10 {
+		t.Fatal("an exchange does not tell all")
 	}
 	saved := c.cores["eu-2"].TakeUnsaved(10)
 	record(c.cores["eu-2"], testName("k"), gift("eu", 3, "us", 20))
@@ -46,12 +50,12 @@ func TestGiftsLeaveTheRegionOnceTheyAreDurable(t *testing.T) {
 	if c.cores["eu-1"].Withheld() != 1 || c.cores["eu-2"].Withheld() != 1 {
 		t.Fatal("not every node withholds what it has not saved")
 	}
-	saveAll(c.cores["eu-1"])
+	saveAll(c.cores["eu-2"])
 	c.ticks(3)
 	if got := given(c.cores["us-1"], "k", "us"); got != 20 {
 		t.Fatalf("us was given %d, want 20", got)
 	}
-	saveAll(c.cores["eu-2"])
+	saveAll(c.cores["eu-1"])
 	for _, name := range c.names {
 		if n := c.cores[name].Withheld(); n != 0 {
 			t.Errorf("%s withholds %d rows", name, n)

@@ -224,6 +224,9 @@ type SyncRequest struct {
 	First bool `protobuf:"varint,12,opt,name=first,proto3" json:"first,omitempty"`
 	// The reign that the sender is to use, if it is in force already.
 	ExchangeReign uint64 `protobuf:"fixed64,13,opt,name=exchange_reign,json=exchangeReign,proto3" json:"exchange_reign,omitempty"`
+	// Set in every request of an exchange: the receiver tells all it knows, also
+	// what its disk does not hold.
+	All           bool `protobuf:"varint,14,opt,name=all,proto3" json:"all,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -347,6 +350,13 @@ func (x *SyncRequest) GetExchangeReign() uint64 {
 		return x.ExchangeReign
 	}
 	return 0
+}
+
+func (x *SyncRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
 }
 
 // SyncAnswer answers one request; rows stand in the frame.
@@ -927,7 +937,7 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	"\aunknown\x18\x11 \x01(\fR\aunknown\x12\x16\n" +
 	"\x06repair\x18\x12 \x01(\bR\x06repair\x123\n" +
 	"\arequest\x18\x13 \x01(\v2\x19.weir.wire.v1.SyncRequestR\arequest\x120\n" +
-	"\x06answer\x18\x14 \x01(\v2\x18.weir.wire.v1.SyncAnswerR\x06answerJ\x04\b\a\x10\vJ\x04\b\x0e\x10\x0f\"\x8e\x03\n" +
+	"\x06answer\x18\x14 \x01(\v2\x18.weir.wire.v1.SyncAnswerR\x06answerJ\x04\b\a\x10\vJ\x04\b\x0e\x10\x0f\"\xa0\x03\n" +
 	"\vSyncRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1a\n" +
@@ -942,7 +952,8 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	" \x01(\fR\x06leaves\x12\x14\n" +
 	"\x05after\x18\v \x01(\fR\x05after\x12\x14\n" +
 	"\x05first\x18\f \x01(\bR\x05first\x12%\n" +
-	"\x0eexchange_reign\x18\r \x01(\x06R\rexchangeReign\"\xf6\x01\n" +
+	"\x0eexchange_reign\x18\r \x01(\x06R\rexchangeReign\x12\x10\n" +
+	"\x03all\x18\x0e \x01(\bR\x03all\"\xf6\x01\n" +
 	"\n" +
 	"SyncAnswer\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x16\n" +
