@@ -35,6 +35,9 @@ func (n *Node) openStore(context.Context) error {
 
 func (n *Node) newGiver() (*giver, error) {
 	cfg := n.opts.Config
+	if n.saver == nil && len(cfg.Regions) > 1 {
+		n.log.Warn("this node has no snapshot: it gives none of its region's rights to other regions, whose quotas may then run out early; set snapshot:")
+	}
 	policy, err := giving.NewHalfSurplus(giving.DefaultReservePercent, giving.DefaultMaxRows)
 	if err != nil {
 		return nil, err
