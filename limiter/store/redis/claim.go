@@ -60,8 +60,8 @@ func (s *Store) openTags(ctx context.Context, conn redis.Cmdable, run string) ([
 			return nil, err
 		}
 		if len(claimed) > 0 || s.areNew(o.inForce, found) {
-			if err := s.opts.Exchange(ctx, o.used(claimed)); err != nil {
-				return nil, fmt.Errorf("%w: exchange with the region's nodes: %w", errNotYetUsed, err)
+			if err := s.exchange(ctx, o.used(claimed)); err != nil {
+				return nil, err
 			}
 		}
 		if err := o.open(ctx, claimed); err != nil {
@@ -74,6 +74,18 @@ func (s *Store) openTags(ctx context.Context, conn redis.Cmdable, run string) ([
 			return nil, fmt.Errorf("wait for another node to open the reign: %w", err)
 		}
 	}
+}
+
+// exchange lets the region's nodes tell this one what they know.
+func (s *Store) exchange(ctx context.Context, reign store.Reign) error {
+	if s.opts.Exchange == nil {
+		return nil
+	}
+	if err := s.opts.Exchange(ctx, reign); err != nil {
+		return fmt.Errorf("%w: exchange with the region's nodes: %w", errNotYetUsed, err)
+	}
+	s.exchanges.Add(1)
+	return nil
 }
 
 // used is the reign that is to be used, if it is in force already and the only

@@ -49,15 +49,22 @@ func (s *Store) Apply(ctx context.Context, changes []*store.Change) {
 func (s *Store) askAll(ctx context.Context, asking []*request) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Budget)
 	defer cancel()
-	deadline := s.opts.Clock() + s.opts.Budget
+	in := view{deadline: s.opts.Clock() + s.opts.Budget, exchanges: s.exchanges.Load()}
 	for len(asking) > 0 {
-		asking = s.ask(ctx, asking, deadline)
+		asking = s.ask(ctx, asking, in)
 	}
+}
+
+// view is what questions rest on: they are asked by then, and by callers who
+// knew what they did before any later exchange.
+type view struct {
+	deadline  time.Duration // on Options.Clock
+	exchanges uint64
 }
 
 // ask sends the requests once and returns those to send again, in the same
 // list. The others are answered and released.
-func (s *Store) ask(ctx context.Context, asking []*request, deadline time.Duration) []*request {
+func (s *Store) ask(ctx context.Context, asking []*request, in view) []*request {
 	seen := s.opens.Load()
 	if seen == 0 {
 		if err := s.reopen(ctx, seen); err != nil {
@@ -65,13 +72,13 @@ func (s *Store) ask(ctx context.Context, asking []*request, deadline time.Durati
 		}
 		seen = s.opens.Load()
 	}
-	asking = s.restOn(asking)
+	asking = s.restOn(asking, in)
 	if len(asking) == 0 {
 		return asking
 	}
 	start := time.Now()
 	s.send(ctx, asking)
-	late := s.opts.Clock() > deadline
+	late := s.opts.Clock() > in.deadline
 	again, reopen, failure := s.read(asking, late)
 	s.opts.Observe(time.Since(start), failure)
 	s.tellRefusal(failure)
@@ -103,12 +110,13 @@ func (s *Store) failAll(asking []*request, err error) []*request {
 	return nil
 }
 
-// restOn answers the requests that name another reign than the one in force, and
-// returns the rest.
-func (s *Store) restOn(asking []*request) []*request {
+// restOn answers the requests that name another reign than the one in force, or
+// none while an exchange told their callers more, and returns the rest.
+func (s *Store) restOn(asking []*request, in view) []*request {
 	rest := asking[:0]
+	stale := s.exchanges.Load() != in.exchanges
 	for _, r := range asking {
-		if r.restOn(&s.reigns) {
+		if r.restOn(&s.reigns, stale) {
 			rest = append(rest, r)
 			continue
 		}

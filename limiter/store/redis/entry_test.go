@@ -79,7 +79,7 @@ func TestAnyReplyIsRead(t *testing.T) {
 		c := storeCall(rapid.IntRange(0, 2).Draw(t, "buckets"), rapid.IntRange(0, 2).Draw(t, "quotas"))
 		r := newRequest((*call)(c))
 		defer r.release()
-		r.restOn(new(reigns))
+		r.restOn(new(reigns), false)
 		number := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64Range(0, 40), rapid.Int64())
 		reply := append([]int64{1}, rapid.SliceOfN(number, 0, 40).Draw(t, "reply")...)
 		status, err := r.read(reply)

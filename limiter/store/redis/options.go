@@ -55,7 +55,9 @@ type Options struct {
 	// reign claimed or opened, so that nothing is decided in one before, and not
 	// yet used. It is told the reign if that is in force already, 0 if it is yet to
 	// begin. It exchanges with the region's nodes what each knows. An error says
-	// that it cannot yet; the store then goes on trying. nil passes at once.
+	// that it cannot yet; the store then goes on trying. A call that names no
+	// reign and was asked before it is answered with WrongReign: its caller knows
+	// more now. nil passes at once.
 	Exchange func(ctx context.Context, reign store.Reign) error
 	// Settled, if not nil, is told how a row stands after the store looked at a
 	// call that was given up, or whose answer was lost, and took back what it had
@@ -80,9 +82,6 @@ func (o *Options) complete() error {
 	}
 	if o.Observe == nil {
 		o.Observe = func(time.Duration, error) {}
-	}
-	if o.Exchange == nil {
-		o.Exchange = func(context.Context, store.Reign) error { return nil }
 	}
 	if o.Settled == nil {
 		o.Settled = func(*store.QuotaRow) {}

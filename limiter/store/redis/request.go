@@ -80,12 +80,13 @@ func (id *requestID) MarshalBinary() ([]byte, error) {
 }
 
 // restOn notes the reigns in force for the rows. It says whether they are the
-// ones that the caller names, if it names any.
-func (r *request) restOn(in *reigns) bool {
+// ones that the caller names. One who names none may rest on any, unless what it
+// knew is stale.
+func (r *request) restOn(in *reigns, stale bool) bool {
 	r.reigns = r.reigns[:0]
 	for _, q := range r.on {
 		now := in.at(q.Tag)
-		if q.Reign != 0 && q.Reign != now.nonce {
+		if q.Reign != now.nonce && (q.Reign != 0 || stale) {
 			return false
 		}
 		r.reigns = append(r.reigns, now)

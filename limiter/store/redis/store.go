@@ -34,6 +34,8 @@ type Store struct {
 	// opening lets one goroutine open while others wait for it.
 	opening singleflight.Group
 	claimed string // the last claim of the one that opens
+	// exchanges counts what the region's nodes told this one before new reigns.
+	exchanges atomic.Uint64
 
 	mu     sync.Mutex
 	state  error // nil while the server is reached and holds a reign
