@@ -6,47 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
+	"time"
 
 	"weir/limiter/quota"
 	"weir/limiter/rule"
 	"weir/limiter/store"
 )
-
-// RefundState is what became of a refund.
-type RefundState uint8
-
-// The states of a refund.
-const (
-	// Refunded: units were given back.
-	Refunded RefundState = iota + 1
-	// Already: nothing is left to give back.
-	Already
-	// Ended: the period is over, the row was reset, or its store began a new
-	// reign: nothing was changed.
-	Ended
-	// Forwarded: another region charged and gets the receipt, unread.
-	Forwarded
-)
-
-func (s RefundState) String() string {
-	return [...]string{"", "refunded", "already", "ended", "forwarded"}[s]
-}
-
-// Refund is the answer to a receipt. State is the first of Refunded, Already and
-// Ended that is true of a quota, or Forwarded.
-type Refund struct {
-	State  RefundState
-	Region string // that gave the receipt
-	Quotas []RefundedQuota
-}
-
-// RefundedQuota is one quota's part in a refund.
-type RefundedQuota struct {
-	Rule, Key string
-	Units     int64 // given back now
-	State     RefundState
-}
 
 // Forwarder brings refunds to the regions that charged; *gossip.Mesh does.
 type Forwarder interface {
@@ -75,30 +40,10 @@ type Refunds struct {
 	counts refundCounts
 }
 
-type refundCounts struct {
-	refunded, already, ended, forwarded, refused, failed atomic.Uint64
-	units                                                atomic.Int64
-}
-
-// RefundCounts are the quotas' parts in refunds, by what became of them, since
-// the start. Refused are receipts that were none, Failed refunds of which the
-// store did not answer.
-type RefundCounts struct {
-	Refunded, Already, Ended, Forwarded, Refused, Failed uint64
-	Units                                                int64
-}
-
 // NewRefunds returns refunds of what the engine charged; regions are the names
 // of all. It owns nothing it is given. forward may be nil.
 func NewRefunds(e *Engine, r *Receipts, forward Forwarder, regions []string) *Refunds {
 	return &Refunds{engine: e, receipts: r, forward: forward, regions: regions}
-}
-
-// Counts says what became of refunds.
-func (r *Refunds) Counts() RefundCounts {
-	c := &r.counts
-	return RefundCounts{Refunded: c.refunded.Load(), Already: c.already.Load(), Ended: c.ended.Load(),
-		Forwarded: c.forwarded.Load(), Refused: c.refused.Load(), Failed: c.failed.Load(), Units: c.units.Load()}
 }
 
 // Refund gives back what a receipt names, up to so many units of each quota; 0
@@ -117,15 +62,29 @@ func (r *Refunds) Refund(ctx context.Context, b []byte, units int64) (Refund, er
 	return r.own(ctx, b, units)
 }
 
+// maxForward bounds how long a receipt waits for another region: a period lasts a
+// month at most, and what a receipt says of its end is not known to be true here.
+const maxForward = 32 * 24 * time.Hour
+
+// passOn passes another region's receipt on, unless it is worth nothing any more.
 func (r *Refunds) passOn(got *receipt, b []byte, units int64) (Refund, error) {
+	now := r.engine.now()
 	switch {
 	case !slices.Contains(r.regions, got.region):
 		r.counts.refused.Add(1)
 		return Refund{}, fmt.Errorf("%w: it names %q, which is no region known here", ErrReceipt, got.region)
+	case got.ends() < now.Add(-store.RowGrace).Unix():
+		out := Refund{Region: got.region, State: Ended}
+		for _, c := range got.charges {
+			out.Quotas = append(out.Quotas, RefundedQuota{Rule: c.row.Rule, Key: c.row.Key, State: Ended})
+		}
+		r.count(&out, nil)
+		return out, nil
 	case r.forward == nil:
 		return Refund{}, fmt.Errorf("%w: bring it to a node of region %q", ErrElsewhere, got.region)
 	}
-	if err := r.forward.Post(got.region, append(binary.AppendVarint(nil, units), b...), got.ends()); err != nil {
+	payload, until := append(binary.AppendVarint(nil, units), b...), min(got.ends(), now.Add(maxForward).Unix())
+	if err := r.forward.Post(got.region, payload, until); err != nil {
 		return Refund{}, fmt.Errorf("%w to region %q: %w", ErrForward, got.region, err)
 	}
 	r.counts.forwarded.Add(1)
@@ -269,24 +228,4 @@ func unavailable(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-}
-
-// count counts a refund and writes its state.
-func (r *Refunds) count(out *Refund, err error) {
-	out.State = Ended
-	for _, q := range out.Quotas {
-		out.State = min(out.State, q.State)
-		switch q.State {
-		case Refunded:
-			r.counts.refunded.Add(1)
-			r.counts.units.Add(q.Units)
-		case Already:
-			r.counts.already.Add(1)
-		case Ended, Forwarded:
-			r.counts.ended.Add(1)
-		}
-	}
-	if err != nil {
-		r.counts.failed.Add(1)
-	}
 }

@@ -250,6 +250,14 @@ func TestAReceiptOfAnotherRegion(t *testing.T) {
 	if left := us.left(t, "daily"); left != 9 {
 		t.Errorf("%d left", left)
 	}
+	far := receiptEnding(t, us, 1<<40)
+	if got := eu.refund(t, far, 0); got.State != Forwarded || eu.posts[1].until != noon/1_000_000+32*86_400 {
+		t.Errorf("one that says it lasts for ever: %+v, %+v", got, eu.posts[1])
+	}
+	gone := receiptEnding(t, us, noon/1_000_000-61)
+	if got := eu.refund(t, gone, 0); got.State != Ended || got.Region != "us" || len(got.Quotas) != 1 || len(eu.posts) != 2 {
+		t.Errorf("one of a period that is over: %+v", got)
+	}
 	eu.postErr = errors.New("full")
 	if _, err := eu.refunds.Refund(t.Context(), receipt, 0); !errors.Is(err, ErrForward) {
 		t.Errorf("got %v", err)
@@ -258,6 +266,13 @@ func TestAReceiptOfAnotherRegion(t *testing.T) {
 	if _, err := eu.refunds.Refund(t.Context(), receipt, 0); !errors.Is(err, ErrElsewhere) || !strings.Contains(err.Error(), `"us"`) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// receiptEnding is a receipt of the region for a period that ends then.
+func receiptEnding(t *testing.T, b *refundBench, end int64) []byte {
+	t.Helper()
+	r := receipt{region: b.receipts.region, charges: []charge{{row: store.RowName{Rule: "daily", Start: end - 1, End: end}, reign: 1, cost: 1}}}
+	return r.encode(b.receipts.secrets.Load().now)
 }
 
 func TestBadReceipts(t *testing.T) {
