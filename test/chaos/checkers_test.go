@@ -120,8 +120,8 @@ func TestAnswersThatCannotBeRightAreTold(t *testing.T) {
 		"allowed by nobody":         {asked: ask("strict", "k"), answer: allow(weirv1.DecidedBy_DECIDED_BY_NO_RULE), want: "allowed by"},
 		"allowed of what is gone":   {asked: ask("strict", "k"), answer: allow(weirv1.DecidedBy_DECIDED_BY_STORE), usedUp: true, want: "used up"},
 		"allowed without its rule":  {asked: ask("tight", "k"), answer: allow(weirv1.DecidedBy_DECIDED_BY_STORE), want: "not in the answer"},
-		"used up":                   {asked: ask("strict", "k"), answer: deny("strict", weirv1.Reason_REASON_QUOTA_EXHAUSTED), used: 600},
-		"said to be used up early":  {asked: ask("strict", "k"), answer: deny("strict", weirv1.Reason_REASON_QUOTA_EXHAUSTED), used: 499, want: "as used up"},
+		"used up":                   {asked: ask("strict", "k"), answer: deny("strict", weirv1.Reason_REASON_QUOTA_EXHAUSTED), used: 400},
+		"said to be used up early":  {asked: ask("strict", "k"), answer: deny("strict", weirv1.Reason_REASON_QUOTA_EXHAUSTED), used: 299, want: "as used up"},
 		"no rights":                 {asked: ask("strict", "k"), answer: deny("strict", weirv1.Reason_REASON_QUOTA_RIGHTS_EXHAUSTED)},
 		"no rights without a bound": {asked: ask("loose", "k"), answer: deny("loose", weirv1.Reason_REASON_QUOTA_RIGHTS_EXHAUSTED), want: "denied"},
 		"denied by another rule":    {asked: ask("strict", "k"), answer: deny("wide", weirv1.Reason_REASON_QUOTA_EXHAUSTED), want: "denied"},
@@ -180,9 +180,9 @@ func TestTwoMastersCostWhatTheRegionHad(t *testing.T) {
 	here := counted{p, "eu-west"}
 	v := view{node: w.regions[1].nodes[0], rights: map[counted]int64{here: 50}, gifts: map[counted]int64{here: 20}}
 	twice := double(w.regions[1], []view{v}, time.Now())
-	w.ledger.acknowledge(time.Now(), "eu-west-1", 675, here) // 50 and 25 more than the quota
+	w.ledger.acknowledge(time.Now(), "eu-west-1", 475, here) // 50 and 25 more than the quota
 	fresh := counted{thisDay("strict", "fresh"), "eu-west"}
-	w.ledger.acknowledge(time.Now(), "eu-west-1", 800, fresh) // its share more
+	w.ledger.acknowledge(time.Now(), "eu-west-1", 533, fresh) // its share more
 	w.timeline.gifts[here] = 45
 	twice.grant(w)
 	if got := w.ledger.over(); len(got) != 0 {

@@ -16,6 +16,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 
 	weirv1 "weir/proto/weir/v1"
@@ -29,6 +30,7 @@ type node struct {
 	disk     *disk
 	config   string // path
 	replaced int    // how often
+	conn     *grpc.ClientConn
 	client   weirv1.LimiterServiceClient
 	http     *http.Client
 	base     string // URL of its HTTP door, inside the namespace
@@ -66,9 +68,10 @@ func (w *world) newNode(t *testing.T, r *region, number int) *node {
 	dial := func(ctx context.Context, addr string) (net.Conn, error) { return r.space.dial(ctx, addr) }
 	conn, err := grpc.NewClient(fmt.Sprintf("passthrough:///127.0.0.1:%d", grpcPort+number*portStep),
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial), grpc.WithStatsHandler(sentWatch{}),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1, MaxDelay: 20 * time.Millisecond}}))
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second, Backoff: backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1, MaxDelay: 20 * time.Millisecond}}))
 	must(t, err)
 	t.Cleanup(func() { conn.Close() })
+	n.conn = conn
 	n.client = weirv1.NewLimiterServiceClient(conn)
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -143,7 +146,11 @@ func (n *node) ready(ctx context.Context, within time.Duration) error {
 		if err != nil {
 			return false, err.Error()
 		}
-		return code == http.StatusOK, string(body)
+		// Clients hold a connection to a node that is ready; those that still
+		// wait to try again would take their own error for the node's.
+		n.conn.Connect()
+		state := n.conn.GetState()
+		return code == http.StatusOK && state == connectivity.Ready, string(body) + "; connection " + state.String()
 	})
 	if err == nil {
 		n.open.Store(true)

@@ -22,12 +22,12 @@ type quota struct {
 // that it takes units ahead.
 var quotas = []quota{
 	{name: "daily", limit: 1_000_000_000, unit: "day", overshoot: "1%", over: 10_000_000},
-	{name: "strict", limit: 600, unit: "day", overshoot: "0"},
-	{name: "tight", limit: 600, unit: "day", overshoot: "1%", over: 6},
-	{name: "wide", limit: 600, unit: "day", overshoot: "20%", over: 120},
-	{name: "loose", limit: 600, unit: "day", overshoot: "unbounded", unbounded: true},
-	{name: "minute", limit: 2000, unit: "m", overshoot: "0"},
-	{name: "hot", limit: 6000, unit: "day", overshoot: "1%", over: 60},
+	{name: "strict", limit: 400, unit: "day", overshoot: "0"},
+	{name: "tight", limit: 400, unit: "day", overshoot: "1%", over: 4},
+	{name: "wide", limit: 400, unit: "day", overshoot: "20%", over: 80},
+	{name: "loose", limit: 400, unit: "day", overshoot: "unbounded", unbounded: true},
+	{name: "minute", limit: 1200, unit: "m", overshoot: "0"},
+	{name: "hot", limit: 4000, unit: "day", overshoot: "1%", over: 40},
 }
 
 func quotaOf(rule string) quota {

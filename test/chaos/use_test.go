@@ -111,16 +111,16 @@ func TestLedgerBoundsWhatIsAllowed(t *testing.T) {
 		granted int64
 		want    int // problems
 	}{
-		"a strict quota, used up":               {rule: "strict", each: 200},
-		"a strict quota, passed":                {rule: "strict", each: 201, want: 1},
-		"within an overshoot of 1 %":            {rule: "tight", each: 202},
-		"beyond an overshoot of 1 %":            {rule: "tight", each: 203, want: 1},
-		"within an overshoot of 20 %":           {rule: "wide", each: 240},
-		"beyond an overshoot of 20 %":           {rule: "wide", each: 241, want: 1},
-		"what faults cost":                      {rule: "strict", each: 210, granted: 30},
-		"more than faults cost":                 {rule: "strict", each: 211, granted: 30, want: 1},
-		"no bound":                              {rule: "loose", each: 600},
-		"the quota of a minute, in one of them": {rule: "minute", each: 667, want: 1},
+		"a strict quota, used up":               {rule: "strict", each: 133},
+		"a strict quota, passed":                {rule: "strict", each: 134, want: 1},
+		"within an overshoot of 1 %":            {rule: "tight", each: 134},
+		"beyond an overshoot of 1 %":            {rule: "tight", each: 135, want: 1},
+		"within an overshoot of 20 %":           {rule: "wide", each: 160},
+		"beyond an overshoot of 20 %":           {rule: "wide", each: 161, want: 1},
+		"what faults cost":                      {rule: "strict", each: 143, granted: 29},
+		"more than faults cost":                 {rule: "strict", each: 143, granted: 28, want: 1},
+		"no bound":                              {rule: "loose", each: 400},
+		"the quota of a minute, in one of them": {rule: "minute", each: 401, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, p := newLedger(), thisDay(c.rule, "k")
@@ -142,7 +142,7 @@ func TestForgottenUnitsComeOnTop(t *testing.T) {
 	l, p, now := newLedger(), thisDay("strict", "k"), time.Now()
 	l.acknowledge(now, "eu-west-1", 20, counted{p, "eu-west"})
 	l.forgive(now.Add(-time.Second), &node{process: &process{name: "eu-west-1"}})
-	l.acknowledge(now, "eu-west-2", 600, counted{p, "eu-west"})
+	l.acknowledge(now, "eu-west-2", 400, counted{p, "eu-west"})
 	if got := l.over(); len(got) != 0 {
 		t.Errorf("problems %q, want none", got)
 	}
