@@ -198,15 +198,13 @@ func envoyOdd(t *testing.T, c *client) {
 }
 
 func envoyRefused(t *testing.T, c *client) {
-	negative, limited := withHits(1, "tenant=x"), descriptor("tenant=x")
-	negative.IsNegativeHits = true
+	limited := descriptor("tenant=x")
 	limited.Limit = &rlcommon.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 1, Unit: typev3.RateLimitUnit_SECOND}
 	tests := map[string]*rls.RateLimitRequest{
-		"domain":                          {Descriptors: []*rlcommon.RateLimitDescriptor{descriptor("tenant=x")}},
-		"descriptors":                     {Domain: "edge"},
-		"descriptors[0].is_negative_hits": {Domain: "edge", Descriptors: []*rlcommon.RateLimitDescriptor{negative}},
-		"descriptors[0].limit":            {Domain: "edge", Descriptors: []*rlcommon.RateLimitDescriptor{limited}},
-		"descriptors[0].hits_addend":      {Domain: "edge", Descriptors: []*rlcommon.RateLimitDescriptor{withHits(1<<40, "tenant=x")}},
+		"domain":                     {Descriptors: []*rlcommon.RateLimitDescriptor{descriptor("tenant=x")}},
+		"descriptors":                {Domain: "edge"},
+		"descriptors[0].limit":       {Domain: "edge", Descriptors: []*rlcommon.RateLimitDescriptor{limited}},
+		"descriptors[0].hits_addend": {Domain: "edge", Descriptors: []*rlcommon.RateLimitDescriptor{withHits(1<<40, "tenant=x")}},
 	}
 	for field, in := range tests {
 		_, err := c.envoy.ShouldRateLimit(t.Context(), in)
