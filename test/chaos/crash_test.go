@@ -57,13 +57,12 @@ const (
 // anyone; where nobody is left, what was on no disk. Nothing else may be
 // forgotten.
 func killFault(w *world, random *rand.Rand, name, where string, nodes []*node, of []*region) *fault {
-	f := &fault{name: name, where: where, hold: seconds(random, 0.5, 4), hurt: nodes}
+	f := &fault{name: name, where: where, hold: seconds(random, 0.5, 4), hurt: nodes, memory: untold}
+	if len(nodes) == len(w.nodes()) {
+		f.memory = unsaved
+	}
 	for _, r := range of {
 		f.away = append(f.away, r.nodes...)
-	}
-	memory := untold
-	if len(nodes) == len(w.nodes()) {
-		memory = unsaved
 	}
 	f.inject = func(context.Context) error {
 		began := time.Now()
@@ -75,7 +74,7 @@ func killFault(w *world, random *rand.Rand, name, where string, nodes []*node, o
 			errs = append(errs, r.store.kill())
 		}
 		if len(of) > 0 {
-			f.mayBeForgotten = w.ledger.forgive(began.Add(-memory), nodes...)
+			f.mayBeForgotten = w.ledger.forgive(began.Add(-f.memory), nodes...)
 		}
 		return errors.Join(errs...)
 	}

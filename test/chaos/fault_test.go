@@ -24,6 +24,8 @@ type fault struct {
 	hold           time.Duration
 	inject, mend   func(context.Context) error
 	mayBeForgotten int64 // units, known once it was injected
+	// memory is how far back what is lost may have been known to nobody else.
+	memory time.Duration
 }
 
 // kind makes a fault for a world, its particulars by chance.
@@ -36,7 +38,7 @@ var (
 	rifts   = []kind{nodesApart, nodeDeaf, storeUnasked, storeMute, riftFlapping}
 	crashes = []kind{nodeKilled, nodesKilled, everyNodeKilled, nodeReplaced, rollingRestart, nodeFrozen, redisFrozen, diskFull}
 	losses  = []kind{redisKilled, nodeAndRedisKilled, regionLost, everythingLost, flushed, setBack, failedOver, splitMaster}
-	mixed   = []kind{isolatedAndNodeKilled, isolatedAndRedisKilled, isolatedAndFlushed, apartAndSplit, apartAndDiskFull, unheardAndSetBack}
+	mixed   = []kind{isolatedAndNodeKilled, isolatedAndRedisKilled, isolatedAndFlushed, isolatedAndLost, apartAndAllKilled, apartAndSplit, apartAndDiskFull, unheardAndSetBack}
 )
 
 // sorts are the kinds, sort by sort.
@@ -73,6 +75,17 @@ func isolatedAndRedisKilled(w *world, random *rand.Rand) *fault {
 
 func isolatedAndFlushed(w *world, random *rand.Rand) *fault {
 	return both(isolated(w, random), flushed(w, random))
+}
+
+// isolatedAndLost may forget what no disk had: no other region heard.
+func isolatedAndLost(w *world, random *rand.Rand) *fault {
+	lost := regionLost(w, random)
+	lost.memory = unsaved
+	return both(isolated(w, random), lost)
+}
+
+func apartAndAllKilled(w *world, random *rand.Rand) *fault {
+	return both(allApart(w, random), everyNodeKilled(w, random))
 }
 
 func apartAndSplit(w *world, random *rand.Rand) *fault {

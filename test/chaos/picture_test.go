@@ -52,6 +52,7 @@ const (
 	panelHeight  = 120
 	panelGap     = 34
 	leastWidth   = 900
+	mostWidth    = 6000
 	perSecond    = 6
 	bottomMargin = 40
 )
@@ -69,7 +70,7 @@ type canvas struct {
 }
 
 func (d *drawn) svg() string {
-	c := &canvas{width: max(leastWidth, perSecond*d.lasted.Seconds()), lasted: d.lasted, top: headHeight}
+	c := &canvas{width: min(max(leastWidth, perSecond*d.lasted.Seconds()), mostWidth), lasted: d.lasted, top: headHeight}
 	panels := d.panels()
 	height := headHeight + float64(len(panels))*(panelHeight+panelGap) + bottomMargin
 	c.say(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" font-family="sans-serif" font-size="11">`, leftMargin+c.width+rightMargin, height)

@@ -73,6 +73,7 @@ func openWorld(ctx context.Context, t *testing.T) *world {
 	}
 	must(t, startAll(ctx, w.nodes()...))
 	w.load = newLoad(w)
+	w.timeline.began = time.Now()
 	return w
 }
 
