@@ -64,8 +64,13 @@ acceptance: ## whole nodes over gRPC with real Redis servers
 	go test -count 1 -timeout 15m $(SHORT) ./test/acceptance/...
 
 .PHONY: sim
-sim: ## simulated regions; SCHEDULES=1000 for more, SEED=7 for one again
-	go test -count 1 -timeout 60m $(SHORT) ./test/sim/...
+sim: ## simulated regions, long; SCHEDULES=1000 for fewer, SEED=7 for one again, with its events in bin/
+	@mkdir -p bin
+	go test -count 1 -timeout 120m $(SHORT) -v $(if $(SEED),-run 'TestSchedules$$$$') ./test/sim -args $(simulated) \
+		| grep -vE '^=== |^ *--- PASS'
+
+# With SHORT, the tests run as many as they do by themselves.
+simulated = $(if $(SEED),-seed $(SEED) -events $(CURDIR)/bin/events.txt,$(if $(SHORT),,-schedules $(or $(SCHEDULES),10000) -held $(or $(SCHEDULES),10000)))
 
 .PHONY: chaos
 chaos: ## nodes in network namespaces under faults, as root; FOR=10m, SEED=7 for its faults again

@@ -48,7 +48,7 @@ func (t *truth) check(rt *rowTruth) {
 func (t *truth) spent(c *call, s *redis, r *redisRow, q *store.QuotaRow) {
 	rt := t.rows[r.id]
 	t.judgeShare(c, rt, q)
-	if t.w.plan.Faults.losesStores() {
+	if t.w.plan.losesStores() {
 		g := &rt.regions[s.region.index]
 		if over := rt.spentBy(s.region) - g.share - g.received; over > g.missed {
 			g.missed = max(g.missed, min(over, t.missing(c, s, r, rt)))
@@ -81,7 +81,7 @@ func (t *truth) judgeShare(c *call, rt *rowTruth, q *store.QuotaRow) {
 	if used <= g.share {
 		return
 	}
-	if should := t.share(c.node.region, rt); used > should && t.w.plan.Faults.losesStores() {
+	if should := t.share(c.node.region, rt); used > should && t.w.plan.losesStores() {
 		g.excess = max(g.excess, used-should)
 	}
 	g.share = used

@@ -109,14 +109,20 @@ func (n *node) noteLate(c *call) {
 }
 
 func (n *node) storeLoss() float64 {
-	if n.w.calming || !n.w.plan.Faults.has(Outages) {
+	if n.w.calming || n.region.embedded || !n.w.plan.Faults.has(Outages) {
 		return 0
 	}
 	return 0.03
 }
 
 func (n *node) storeDelay() time.Duration {
-	d := n.w.between(100*time.Microsecond, 2*time.Millisecond+n.w.plan.Slow)
+	if n.region.embedded {
+		return 0
+	}
+	d := n.w.between(100*time.Microsecond, 2*time.Millisecond)
+	if !n.w.calming {
+		d += n.w.between(0, n.w.plan.Slow)
+	}
 	if slow := n.master.slow; slow > 0 {
 		d += n.w.between(0, slow)
 	}

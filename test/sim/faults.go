@@ -147,7 +147,11 @@ func (w *world) crashAndRestart(n *node) {
 	}
 	w.crash(n)
 	life := n.life
-	w.at(w.between(50*time.Millisecond, 6*time.Second), "restart "+n.name, func() {
+	down := w.between(50*time.Millisecond, 6*time.Second)
+	if w.chance(0.6) {
+		down /= 6
+	}
+	w.at(down, "restart "+n.name, func() {
 		if n.core == nil && n.life == life && !n.buried {
 			w.start(n)
 		}
@@ -176,6 +180,7 @@ func (w *world) bury(n *node) {
 	}
 	n.buried, n.core, n.paused, n.backlog, n.flights = true, nil, false, nil, nil
 	n.wipeDisk()
+	n.region.loseEmbedded()
 	w.forget()
 	w.unwell()
 }

@@ -109,6 +109,7 @@ func (w *world) start(n *node) {
 	n.up, n.away = map[string]bool{}, map[string]time.Duration{}
 	n.master, n.reign, n.busy, n.exchanging, n.flights, n.saving = n.region.store, 0, false, nil, nil, false
 	n.leases, n.heat, n.unsettled = map[crdt.RowID]*lease{}, map[crdt.RowID]*heat{}, nil
+	n.claimSeen, n.claimUntil, n.reads = 0, 0, 0
 	n.own, n.alone = w.nonce(), map[crdt.RowID]crdt.Entry{}
 	n.seen, n.vouched, n.late = map[crdt.RowID][]crdt.Entry{}, vouched{}, map[rowReplica]uint64{}
 	n.core = gossip.NewCore(gossip.CoreConfig{
@@ -286,5 +287,6 @@ func (w *world) crash(n *node) {
 		n.wipeDisk()
 	}
 	n.oldDisk = map[crdt.RowID]*crdt.Row{}
+	n.region.loseEmbedded()
 	w.forget()
 }

@@ -27,7 +27,7 @@ const (
 	allFaults   = 1<<iota - 1
 )
 
-var faultNames = []string{"network", "crashes", "disks", "wipes", "set back", "split brain", "outages", "pauses", "burials"}
+var faultNames = [...]string{"network", "crashes", "disks", "wipes", "set back", "split brain", "outages", "pauses", "burials"}
 
 func (f Faults) String() string {
 	var names []string
@@ -45,7 +45,27 @@ func (f Faults) String() string {
 func (f Faults) has(kind Faults) bool { return f&kind != 0 }
 
 // losesStores says whether a region may forget what it had let through.
-func (f Faults) losesStores() bool { return f.has(Wipes | SetBacks | SplitBrains) }
+func (p *plan) losesStores() bool {
+	return p.Faults.has(Wipes|SetBacks|SplitBrains) || (p.Faults.has(Crashes|Disks|Burials) && slices.Contains(p.Embedded, true))
+}
+
+// excuses says what a run may be excused.
+func (p *plan) excuses() string {
+	switch {
+	case p.OnFailure == failOpen:
+		return excusesOpen
+	case p.losesStores():
+		return excusesLost
+	}
+	return excusesNothing
+}
+
+// What the bound yields to.
+const (
+	excusesNothing = "nothing"
+	excusesLost    = "lost stores"
+	excusesOpen    = "open"
+)
 
 // onFailure is what a rule says of its quota while the store is away.
 type onFailure uint8
@@ -73,7 +93,8 @@ func (r *quotaRule) row(unix int64, generation uint32) crdt.RowName {
 // plan is what a schedule is made of. It is drawn from the seed.
 type plan struct {
 	Regions   []string
-	Nodes     []int // of each region
+	Nodes     []int  // of each region
+	Embedded  []bool // whether a region's store lives in its only node
 	Weights   []uint32
 	Next      []uint32 // the weights of the second split; nil: there is none
 	NextAt    time.Duration
@@ -142,6 +163,9 @@ func (w *world) drawRegions(p *plan) {
 			weight = uint32(w.rand.IntN(4))
 		}
 		p.Weights = append(p.Weights, weight)
+	}
+	for _, nodes := range p.Nodes {
+		p.Embedded = append(p.Embedded, nodes == 1 && w.chance(0.3))
 	}
 	p.Weights[0] = max(p.Weights[0], 1)
 	if w.chance(0.25) {

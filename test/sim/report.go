@@ -27,14 +27,17 @@ type Report struct {
 
 	Faults  Faults
 	Epsilon float64
+	Excuses string // why the bound yields: "nothing", "lost stores", "open"
 	// MostOver is how far beyond Q a row went, at most, as a share of Q; MostOverBound,
 	// beyond ⌊Q + ε⌋, in units, which faults excused.
 	MostOver      float64
 	MostOverBound int64
-	// Held is the most units of rights that were left at the end of a row of which
-	// something was last denied; Shortest, the longest that a region was denied for
-	// want of rights while others had some.
-	Stranded int64
+	any           bool
+	// Granted and Resets are what operators did.
+	Granted int64 // units
+	Resets  int
+	// Shortest is the longest that a region was denied for want of rights while
+	// others had some.
 	Shortest time.Duration
 }
 
@@ -50,9 +53,14 @@ func (r *Report) over(rt *rowTruth, allowed int64) {
 	if rt.rule == nil || rt.rule.limit == 0 {
 		return
 	}
+	if !r.any {
+		r.any, r.MostOver, r.MostOverBound = true, -1, -rt.rule.total
+	}
 	r.MostOver = max(r.MostOver, float64(allowed-rt.rule.limit)/float64(rt.rule.limit))
 	r.MostOverBound = max(r.MostOverBound, allowed-rt.rule.total)
 }
 
 // end takes in what is left at the end.
-func (r *Report) end(w *world) { r.Faults, r.Epsilon = w.plan.Faults, w.plan.Epsilon }
+func (r *Report) end(w *world) {
+	r.Faults, r.Epsilon, r.Excuses = w.plan.Faults, w.plan.Epsilon, w.plan.excuses()
+}

@@ -6,8 +6,16 @@ import (
 
 // breakStore does to a region's store what stores suffer.
 func (w *world) breakStore(kind Faults, r *region) {
+	if r.embedded {
+		return
+	}
 	switch kind {
 	case Wipes:
+		if w.plan.Faults.has(Crashes) && w.chance(0.15) {
+			for _, n := range r.nodes {
+				w.crashAndRestart(n)
+			}
+		}
 		w.wipe(r)
 		if w.chance(0.3) { // and once more, before all is well
 			w.at(w.between(100*time.Millisecond, 1500*time.Millisecond), "wipe again", func() {
@@ -34,6 +42,14 @@ func (w *world) wipe(r *region) {
 		r.store.run = w.nonce()
 	}
 	w.forget()
+}
+
+// loseEmbedded loses a store that lived in a process which died.
+func (r *region) loseEmbedded() {
+	if r.embedded {
+		r.store.empty()
+		r.store.run = r.store.w.nonce()
+	}
 }
 
 // setBack keeps a copy, sets the store back to the one that was kept, or brings

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -10,43 +11,46 @@ import (
 type Table struct {
 	Schedules, Forgetting int
 	Events                int
-	byEpsilon             map[float64]*row
+	rows                  map[rowKey]*row
 	slowest, shortest     time.Duration
-	faults                [len(faultWords)]int
+	faults                [len(faultNames)]int
 	sum                   Report
 }
 
-// row is the reports of one epsilon.
+// row is the reports of one ε, of runs that may be excused something or not.
 type row struct {
 	schedules int
 	allowed   int64
 	over      float64
-	excused   int64
+	beyond    int64
 }
 
-var faultWords = [...]string{"network", "crashes", "disks", "wipes", "set back", "split brain", "outages", "pauses", "burials"}
+type rowKey struct {
+	epsilon float64
+	excuses string
+}
 
 // Add takes in a report.
 func (t *Table) Add(r *Report) {
-	if t.byEpsilon == nil {
-		t.byEpsilon = map[float64]*row{}
+	if t.rows == nil {
+		t.rows = map[rowKey]*row{}
 	}
 	t.Schedules++
 	t.Events += r.Events
 	if r.Forgotten > 0 {
 		t.Forgetting++
 	}
-	of := t.byEpsilon[r.Epsilon]
+	of := t.rows[rowKey{r.Epsilon, r.Excuses}]
 	if of == nil {
-		of = &row{}
-		t.byEpsilon[r.Epsilon] = of
+		of = &row{over: -1, beyond: math.MinInt64}
+		t.rows[rowKey{r.Epsilon, r.Excuses}] = of
 	}
 	of.schedules++
 	of.allowed += r.Allowed
 	of.over = max(of.over, r.MostOver)
-	of.excused = max(of.excused, r.MostOverBound)
+	of.beyond = max(of.beyond, r.MostOverBound)
 	t.slowest, t.shortest = max(t.slowest, r.Healed), max(t.shortest, r.Shortest)
-	for i := range faultWords {
+	for i := range faultNames {
 		if r.Faults&(1<<i) != 0 {
 			t.faults[i]++
 		}
@@ -67,6 +71,8 @@ func (t *Table) addCounts(r *Report) {
 	s.Allowed += r.Allowed
 	s.Refunded += r.Refunded
 	s.Given += r.Given
+	s.Granted += r.Granted
+	s.Resets += r.Resets
 }
 
 // String is the figures, a line each.
@@ -74,19 +80,23 @@ func (t *Table) String() string {
 	var b strings.Builder
 	s := &t.sum
 	fmt.Fprintf(&b, "%d schedules, %d events; slowest healing %v; in %d something was forgotten by all\n", t.Schedules, t.Events, t.slowest, t.Forgetting)
-	fmt.Fprintf(&b, "%d units allowed (%d checks by the store, %d by leases, %d alone), %d refunded\n", s.Allowed, s.AllowedByStore, s.AllowedByLease, s.AllowedAlone, s.Refunded)
+	fmt.Fprintf(&b, "%d units allowed (%d checks by the store, %d by leases, %d alone), %d refunded, %d granted, %d resets\n",
+		s.Allowed, s.AllowedByStore, s.AllowedByLease, s.AllowedAlone, s.Refunded, s.Granted, s.Resets)
 	fmt.Fprintf(&b, "denied: %d exhausted, %d for want of rights (longest while others had some %v), %d store away; %d not served, %d answers not believed\n",
 		s.Exhausted, s.NoRights, t.shortest, s.StoreAway, s.Unserved, s.Disbelieved)
 	fmt.Fprintf(&b, "%d gifts of %d units, %d leases, %d reigns, %d exchanges (%d not answered by all), %d stores lost, %d second masters\n",
 		s.Gifts, s.Given, s.Leases, s.Reigns, s.Exchanges, s.Unanswered, s.StoresLost, s.Forks)
-	for i, word := range faultWords {
+	for i, word := range faultNames {
 		fmt.Fprintf(&b, "%s %d, ", word, t.faults[i])
 	}
 	b.WriteString("\n")
+	b.WriteString("    ε  excused for         schedules  units allowed  most over Q  most over ⌊Q + ε⌋\n")
 	for _, e := range Epsilons {
-		if of := t.byEpsilon[e]; of != nil {
-			fmt.Fprintf(&b, "ε = %.0f %%: %d schedules, %d units allowed, at most %.1f %% over Q; over ⌊Q + ε⌋ by at most %d units, all excused by faults\n",
-				e*100, of.schedules, of.allowed, of.over*100, max(0, of.excused))
+		for _, excuses := range []string{excusesNothing, excusesLost, excusesOpen} {
+			if of := t.rows[rowKey{e, excuses}]; of != nil {
+				fmt.Fprintf(&b, "%4.0f %%  %-18s  %9d  %13d  %9.1f %%  %+d units\n",
+					e*100, excuses, of.schedules, of.allowed, of.over*100, of.beyond)
+			}
 		}
 	}
 	return b.String()

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"weir/crdt"
 	"weir/limiter/quota"
 )
@@ -15,6 +17,7 @@ type truth struct {
 	receipts []*receipt
 	refunded map[quota.RequestID]bool
 	split    splitView
+	counted  time.Duration // when an entry last changed
 }
 
 // rowTruth is the truth about a row.
@@ -113,6 +116,7 @@ func (t *truth) count(name crdt.RowName, e crdt.Entry) {
 	case e.Version == n+1:
 		k.entries = append(k.entries, e)
 		k.must = e.Version
+		t.counted = t.w.now
 	case e.Version == 0 || e.Version > n+1 || k.entries[e.Version-1] != e:
 		t.w.violate("writers", "replica %v of row %s has %v, which is not what follows %v", e.Replica, name.Key, e, k.last())
 	}
@@ -197,6 +201,7 @@ func (t *truth) refund(id quota.RequestID, r *region, name crdt.RowName, units i
 func (t *truth) grant(r *region, name crdt.RowName, units int64) {
 	g := &t.row(name).regions[r.index]
 	g.operator += units
+	t.w.report.Granted += units
 	g.fork(units)
 }
 

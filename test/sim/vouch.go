@@ -23,7 +23,7 @@ type vouched struct {
 
 // witnesses are the nodes of the region that an exchange asks.
 func (n *node) witnesses() (out []witness) {
-	if !n.w.plan.Faults.losesStores() {
+	if !n.w.plan.losesStores() {
 		return nil
 	}
 	for _, m := range n.region.nodes {

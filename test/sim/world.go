@@ -70,9 +70,10 @@ type world struct {
 
 // region is a failure domain: nodes, and the store they share.
 type region struct {
-	name  string
-	index int
-	nodes []*node
+	name     string
+	index    int
+	embedded bool // its store lives in its only node
+	nodes    []*node
 	// favourite is the node that most clients ask at present.
 	favourite *node
 	store     *redis
@@ -105,7 +106,7 @@ func Run(opt Options) (Report, error) {
 
 func (w *world) build() {
 	for i, name := range w.plan.Regions {
-		r := &region{name: name, index: i}
+		r := &region{name: name, index: i, embedded: w.plan.Embedded[i] && w.plan.Nodes[i] == 1}
 		r.store = newRedis(w, r)
 		w.regions = append(w.regions, r)
 		for k := range w.plan.Nodes[i] {
@@ -129,6 +130,9 @@ func (w *world) build() {
 		w.at(w.faultGap(), "fault", w.fault)
 	} else {
 		w.wellSince = 1
+	}
+	if w.plan.Operators {
+		w.at(w.between(time.Second, 3*time.Second), "operator", w.operate)
 	}
 	if w.plan.Next != nil {
 		w.at(w.plan.NextAt, "next split", w.nextSplit)
@@ -170,15 +174,18 @@ func (w *world) settle() {
 	if len(w.net.holes) > 0 {
 		bound += holeBound
 	}
-	for w.violated == nil && !w.agreed() {
-		if w.now-healed > bound {
-			w.violate("converge", "%v after healing: %s", bound, w.disagreement())
+	// What a node settles with its store meanwhile is to be heard of, too.
+	for quiet := time.Duration(0); w.violated == nil && quiet < 3*time.Second; quiet += 100 * time.Millisecond {
+		if !w.agreed() {
+			quiet = 0
+			w.report.Healed = w.now - max(healed, w.truth.counted)
+		}
+		if since := w.now - max(healed, w.truth.counted); quiet == 0 && since > bound {
+			w.violate("converge", "%v after healing, or the last change: %s", bound, w.disagreement())
 			return
 		}
 		w.runUntil(w.now + 100*time.Millisecond)
 	}
-	w.report.Healed = w.now - healed
-	w.runUntil(w.now + 3*time.Second)
 	if w.violated == nil {
 		w.checkEnd()
 	}
