@@ -57,8 +57,8 @@ func (c *Change) Check() error {
 	switch {
 	case c.Kind < Give || c.Kind > Open:
 		return fmt.Errorf("%w: change of kind %d: must be %d to %d", ErrCall, c.Kind, Give, Open)
-	case c.Units < 0 || c.Keep < 0:
-		return fmt.Errorf("%w: units %d, keep %d: must not be negative", ErrCall, c.Units, c.Keep)
+	case c.Units < 0 || c.Units > quota.MaxUnits || c.Keep < 0 || c.Keep > quota.MaxUnits:
+		return fmt.Errorf("%w: units %d, keep %d: must be 0 to 2^53", ErrCall, c.Units, c.Keep)
 	case c.Kind == Give && c.To == "":
 		return fmt.Errorf("%w: a gift to nobody", ErrCall)
 	case (c.Kind == TakeLease || c.Kind == ReturnLease) && (c.Node == "" || c.Request == quota.RequestID{}):

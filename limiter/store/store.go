@@ -101,8 +101,9 @@ type QuotaRow struct {
 	Allotted int64
 	// Reign is the reign Earlier was made for, as Store.Reign gave it. 0 says
 	// that Earlier holds every entry of this region that the caller knows; it
-	// then stands in whatever reign the store is. After the call it is the reign
-	// that decided.
+	// then stands in whatever reign the store is, unless the region's nodes have
+	// exchanged what they know meanwhile: then the status is WrongReign. After the
+	// call it is the reign that decided.
 	Reign Reign
 	// Earlier are entries of this region's earlier replicas (other reigns)
 	// that the store has not confirmed; usually none. The store keeps them,

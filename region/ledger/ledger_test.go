@@ -12,7 +12,7 @@ import (
 	"weir/limiter/store"
 )
 
-func newTestLedger(t *testing.T, maxRows int) *Ledger {
+func newTestLedger(t testing.TB, maxRows int) *Ledger {
 	t.Helper()
 	mesh, err := gossip.Open(gossip.Config{Node: "eu-1", Region: "eu", Regions: []string{"eu", "us"}, Store: "redis",
 		MaxRows: maxRows, BindAddr: "127.0.0.1", Logger: slog.New(slog.DiscardHandler)})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,8 +119,8 @@ var outages = []outage{
 	{"frozen", func(t *testing.T, r *redisServer) { r.freeze(t) }, func(t *testing.T, r *redisServer) { r.thaw(t) }},
 }
 
-// While Redis is away, every check is denied in time and says why; when it is
-// back, the quota goes on from what was counted.
+// While Redis is away, every check that no lease covers is denied in time and says
+// why; when it is back, the quota goes on from what was counted.
 func TestRedisAway(t *testing.T) {
 	for _, o := range outages {
 		t.Run(o.name, func(t *testing.T) {
@@ -191,14 +192,25 @@ func inTime(t *testing.T, durations []time.Duration) {
 	t.Logf("%d checks took %v in the middle, %v at most", len(durations), durations[len(durations)/2], longest)
 }
 
-// deniedInTime asks one after the other and all at once while Redis is away.
+// deniedInTime asks one after the other and all at once while Redis is away: what
+// the node had leased is allowed, at most a hundredth of the quota, and no more.
 func deniedInTime(t *testing.T, clients []*client, known *tally) {
 	t.Helper()
+	var leased atomic.Int64
 	deny := func(c *client) {
-		if out := askKnown(t, known, c); out.Allowed || out.Reason != weirv1.Reason_REASON_STORE_UNAVAILABLE {
+		out := askKnown(t, known, c)
+		switch {
+		case out.Allowed && out.DecidedBy == weirv1.DecidedBy_DECIDED_BY_LEASE:
+			leased.Add(1)
+		case out.Allowed || out.Reason != weirv1.Reason_REASON_STORE_UNAVAILABLE:
 			t.Errorf("without a store: %v", out)
 		}
 	}
+	defer func() {
+		if n := leased.Load(); n > 10 {
+			t.Errorf("%d were allowed without a store, a lease is at most 10", n)
+		}
+	}()
 	for range 10 {
 		deny(clients[0])
 	}
