@@ -42,20 +42,26 @@ func (m *Mesh) Restore(row *crdt.Row) (news int) {
 	return news
 }
 
-// HasRoom says whether the row is held, or could be: past the bound on rows, new
-// ones are refused.
-func (m *Mesh) HasRoom(id crdt.RowID) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.core.HasRoom(id)
+// Known is how a row stands with this node.
+type Known struct {
+	// Epoch grows whenever this node begins an exchange or is asked for one.
+	Epoch uint64
+	// Generation is the newest known of the row, if it was asked for by its ID in
+	// generation 0.
+	Generation uint32
+	// HasRoom says whether the row is held, or could be.
+	HasRoom bool
 }
 
-// Generation is the newest generation known of the row that has this ID in
-// generation 0.
-func (m *Mesh) Generation(first crdt.RowID) uint32 {
+// Look calls f with the row, if it is known, under the terms of View, and says
+// all else that a call to the store must know.
+func (m *Mesh) Look(id crdt.RowID, f func(*crdt.Row)) Known {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.core.Generation(first)
+	if m.core.Row(id, &m.row) {
+		f(&m.row)
+	}
+	return m.core.Known(id)
 }
 
 // View calls f with the row, if it is known, and says whether it is. f runs

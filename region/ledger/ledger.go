@@ -14,10 +14,8 @@ import (
 type Rows interface {
 	// View calls f with the row, if it is known, and says whether it is.
 	View(id crdt.RowID, f func(*crdt.Row)) bool
-	HasRoom(id crdt.RowID) bool
-	// Generation is the newest generation known of the row that has this ID in
-	// generation 0.
-	Generation(first crdt.RowID) uint32
+	// Look is View, and says all else that a call must know.
+	Look(id crdt.RowID, f func(*crdt.Row)) gossip.Known
 	// Epoch grows whenever this node begins or answers an exchange.
 	Epoch() uint64
 	// RecordAt takes in what the store said in a reign, asked at an epoch, and says
@@ -49,41 +47,32 @@ func New(region string, rows Rows, splits crdt.Splits, now func() time.Duration)
 // View implements limiter.Ledger. A row has one name: what the store keeps it
 // under is what nodes know it by.
 func (l *Ledger) View(q *store.QuotaRow) bool {
-	q.Epoch = l.rows.Epoch() // before the rows are looked at
-	name, id := l.name(q)
-	q.ID, q.Elsewhere, q.Earlier = store.ID(id), 0, q.Earlier[:0]
+	q.Row.Generation = 0
+	name := RowName(q.Row)
 	if name.Validate() != nil {
+		q.ID = store.ID(name.ID())
 		return false
 	}
-	received := int64(0)
-	known := l.rows.View(id, func(row *crdt.Row) {
-		q.Elsewhere = row.Elsewhere(l.region)
-		received = row.Received(l.region)
-		var few [4]crdt.Entry // usually none
-		for _, e := range row.Earlier(few[:0], l.region, uint64(q.Reign)) {
-			q.Earlier = append(q.Earlier, entryOf(e))
-		}
-	})
-	if !known && !l.rows.HasRoom(id) {
+	v := views.Get().(*view) //nolint:forcetypeassert // the pool holds nothing else
+	known := v.look(l, q, name)
+	if g := known.Generation; g > 0 {
+		q.Row.Generation, name.Generation = g, g
+		epoch := known.Epoch
+		known = v.look(l, q, name)
+		known.Epoch = epoch
+	}
+	received := v.received
+	v.l, v.q = nil, nil
+	views.Put(v)
+	q.Epoch = known.Epoch
+	if !known.HasRoom {
 		return false
 	}
 	q.Allotted = l.allotted(q, received)
-	if len(q.Earlier) > 0 && l.confirmed.has(id, q) {
+	if len(q.Earlier) > 0 && l.confirmed.has(crdt.RowID(q.ID), q) {
 		q.Earlier = q.Earlier[:0]
 	}
 	return true
-}
-
-// name is the row's name in its newest generation, and its ID.
-func (l *Ledger) name(q *store.QuotaRow) (crdt.RowName, crdt.RowID) {
-	q.Row.Generation = 0
-	name := RowName(q.Row)
-	id := name.ID()
-	if g := l.rows.Generation(id); g > 0 {
-		q.Row.Generation, name.Generation = g, g
-		id = name.ID()
-	}
-	return name, id
 }
 
 // allotted is what the region was ever allotted of a row's rights, as far as is

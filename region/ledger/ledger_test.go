@@ -47,9 +47,9 @@ func answer(take *store.QuotaRow, version uint64, taken int64) *store.QuotaRow {
 	return take
 }
 
-// view returns the earlier entries that a call in a reign is to send, as the
+// earlier returns the earlier entries that a call in a reign is to send, as the
 // sum of their versions.
-func view(t *testing.T, l *Ledger, reign store.Reign) uint64 {
+func earlier(t *testing.T, l *Ledger, reign store.Reign) uint64 {
 	t.Helper()
 	take := quotaTake("k", reign)
 	if !l.View(take) {
@@ -62,7 +62,7 @@ func view(t *testing.T, l *Ledger, reign store.Reign) uint64 {
 func TestEarlierReignsAreSentUntilConfirmed(t *testing.T) {
 	l := newTestLedger(t, 10)
 	l.Record(answer(quotaTake("k", 1), 5, 5))
-	if got := view(t, l, 1); got != 0 {
+	if got := earlier(t, l, 1); got != 0 {
 		t.Errorf("its own reign's entry is sent: %d", got)
 	}
 	// The second reign knows nothing of the first until it was told.
@@ -72,19 +72,19 @@ func TestEarlierReignsAreSentUntilConfirmed(t *testing.T) {
 		t.Fatalf("versions sent: %d, want 5", got)
 	}
 	l.Record(answer(second, 1, 1))
-	if got := view(t, l, 2); got != 0 {
+	if got := earlier(t, l, 2); got != 0 {
 		t.Errorf("sent again after it was confirmed: %d", got)
 	}
 	// Another node had counted more in the first reign, and is heard late.
 	record(l, RowName(second.Row), crdt.Entry{Replica: crdt.Replica{Region: "eu", Nonce: 1}, Version: 7, Taken: 7})
-	if got := view(t, l, 2); got != 7 {
+	if got := earlier(t, l, 2); got != 7 {
 		t.Errorf("versions sent: %d, want 7", got)
 	}
-	if got := view(t, l, 3); got != 7+1 {
+	if got := earlier(t, l, 3); got != 7+1 {
 		t.Errorf("versions sent to the third reign: %d, want 8", got)
 	}
 	// A reign that is not known is told everything.
-	if got := view(t, l, 0); got != 7+1 {
+	if got := earlier(t, l, 0); got != 7+1 {
 		t.Errorf("versions sent to an unknown reign: %d, want 8", got)
 	}
 }
