@@ -42,6 +42,14 @@ func (m *Mesh) Restore(row *crdt.Row) (news int) {
 	return news
 }
 
+// Generation is the newest generation known of the row that has this ID in
+// generation 0.
+func (m *Mesh) Generation(first crdt.RowID) uint32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.core.Generation(first)
+}
+
 // Known is how a row stands with this node.
 type Known struct {
 	// Epoch grows whenever this node begins an exchange or is asked for one.

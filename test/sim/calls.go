@@ -143,10 +143,13 @@ func (r *rows) View(id crdt.RowID, f func(*crdt.Row)) bool {
 	return true
 }
 
-func (r *rows) HasRoom(id crdt.RowID) bool         { return r.n.core.HasRoom(id) }
-func (r *rows) Generation(first crdt.RowID) uint32 { return r.n.core.Generation(first) }
-func (r *rows) Epoch() uint64                      { return r.n.core.Epoch() }
-func (r *rows) Heard() []gossip.RegionAge          { return r.n.core.Heard(r.n.now()) }
+func (r *rows) Look(id crdt.RowID, f func(*crdt.Row)) gossip.Known {
+	r.View(id, f)
+	return r.n.core.Known(id)
+}
+
+func (r *rows) Epoch() uint64             { return r.n.core.Epoch() }
+func (r *rows) Heard() []gossip.RegionAge { return r.n.core.Heard(r.n.now()) }
 
 func (r *rows) Believes(epoch, reign uint64) bool {
 	return r.n.core.Believes(epoch, reign) || r.n.w.mutant.BelieveLate
