@@ -67,7 +67,7 @@ func (n *node) check(r *quotaRule, cost int64) {
 	row := r.row(n.unix(), 0)
 	n.warm(row, r)
 	switch {
-	case n.spend(row, r, cost):
+	case n.spend(row, cost):
 	case n.reign == 0:
 		n.decideAlone(r, cost)
 	default:
@@ -103,7 +103,7 @@ func (n *node) ask(r *quotaRule, cost, unix int64, asked int) {
 		n.learnAcked(c.acked)
 		switch c.status {
 		case statusAllowed, statusDenied:
-			n.decided(c, t, r, lost)
+			n.decided(c, t, lost)
 		case statusWrongPeriod:
 			if again {
 				n.ask(r, cost, c.storeUs/1_000_000, asked+1)
@@ -124,7 +124,7 @@ func (n *node) ask(r *quotaRule, cost, unix int64, asked int) {
 
 // decided takes in what the store said and tells the client, unless the answer
 // is not to be believed.
-func (n *node) decided(c *call, t *store.QuotaTake, r *quotaRule, lost func()) {
+func (n *node) decided(c *call, t *store.QuotaTake, lost func()) {
 	believed := n.ledger.Record(&t.QuotaRow)
 	if t.Outcome == quota.NoRights {
 		n.ledger.Refused(&t.QuotaRow)

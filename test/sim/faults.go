@@ -36,10 +36,12 @@ func (w *world) fault() {
 }
 
 func (w *world) breakNetwork(n *node, r *region) {
-	switch w.rand.IntN(8) {
+	switch w.rand.IntN(9) {
 	case 0, 1:
 		w.note("  weather changes")
 		w.net.weather()
+	case 6:
+		w.flap(r, 2+w.rand.IntN(8))
 	case 2:
 		w.cut("region "+r.name, func(m *node) bool { return m.region == r }, true)
 	case 3:
@@ -51,6 +53,20 @@ func (w *world) breakNetwork(n *node, r *region) {
 	default:
 		w.mend()
 	}
+}
+
+// flap cuts a region off and mends that, a number of times.
+func (w *world) flap(r *region, times int) {
+	if w.calming || times == 0 {
+		return
+	}
+	if times%2 == 0 {
+		w.cut("region "+r.name, func(m *node) bool { return m.region == r }, w.chance(0.5))
+	} else {
+		w.mend()
+	}
+	w.noteSilence()
+	w.at(w.between(50*time.Millisecond, 600*time.Millisecond), "flap", func() { w.flap(r, times-1) })
 }
 
 // crashSome ends one process, those of a region, or all, and starts them again.

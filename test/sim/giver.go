@@ -41,7 +41,7 @@ func (g *giver) note(id crdt.RowID) {
 func (g *giver) look(n *node) {
 	changed := slices.Clone(g.changed)
 	g.changed = g.changed[:0]
-	if n.reign == 0 || len(changed) == 0 || n.w.healing {
+	if n.reign == 0 || len(changed) == 0 {
 		return
 	}
 	g.readRegions(n)

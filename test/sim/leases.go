@@ -99,7 +99,7 @@ func (n *node) takeLease(r *quotaRule, h *heat) {
 }
 
 // spend decides a check with a lease.
-func (n *node) spend(name crdt.RowName, r *quotaRule, cost int64) bool {
+func (n *node) spend(name crdt.RowName, cost int64) bool {
 	if g := n.core.Generation(name.ID()); g > 0 {
 		name.Generation = g
 	}
@@ -152,8 +152,8 @@ func (n *node) owe(d *debt) {
 func (n *node) settle() {
 	kept := n.unsettled[:0]
 	for _, d := range n.unsettled {
-		over := uint64(d.row.Reign) != n.reign && !(n.w.mutant.LeaseAnyReign && d.lease)
-		if !over && n.now()-d.since < debtLife {
+		goesOn := uint64(d.row.Reign) == n.reign || (n.w.mutant.LeaseAnyReign && d.lease)
+		if goesOn && n.now()-d.since < debtLife {
 			kept = append(kept, d)
 		}
 	}

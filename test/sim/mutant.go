@@ -27,5 +27,6 @@ type Mutant struct {
 	LocalSplit      bool // the next split applies as soon as it is heard of
 	TellEarly       bool // gifts are told before a disk has them
 	ReceiptAnyReign bool // a receipt is honoured in whatever reign there is
+	PeriodUnchecked bool // the store's clock is not asked
 	ClaimSkipped    bool // a reign is opened without a claim before the exchange
 }

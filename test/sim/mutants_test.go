@@ -23,7 +23,7 @@ var mutants = []struct {
 	{Mutant{Name: "scalar-floor", ScalarFloor: true}, alone(scripted(Network|Wipes|Pauses, 250, halves)), bounds},
 	{Mutant{Name: "replica-written-in-two-reigns", ReuseReplica: true}, tuned(Wipes, 60), []string{"writers"}},
 	{Mutant{Name: "share-to-each-replica", ShareEach: true}, tuned(Wipes, 60), bounds},
-	{Mutant{Name: "reign-adopted-without-exchange", Unexchanged: true}, harsh(Network|Wipes, 60), bounds},
+	{Mutant{Name: "reign-adopted-without-exchange", Unexchanged: true}, alone(scripted(Wipes|Pauses, 60, wipeNearTheEnd)), bounds},
 	{Mutant{Name: "late-reply-believed", BelieveLate: true}, scripted(Wipes|Pauses, 60, catchInFlight), bounds},
 	{Mutant{Name: "lease-returned-in-next-reign", LeaseAnyReign: true}, leasing(harsh(Wipes|Outages, 1000)), append(bounds, "ledger")},
 	{Mutant{Name: "split-from-local-configuration", LocalSplit: true}, splitting, []string{"split"}},
@@ -31,6 +31,7 @@ var mutants = []struct {
 	{Mutant{Name: "receipt-honoured-in-another-reign", ReceiptAnyReign: true}, refunding(harsh(Wipes, 60)), append(bounds, "ledger")},
 	{Mutant{Name: "taken-and-returned-in-separate-deltas", Hear: apart}, refunding(tuned(Network, 60)), copies},
 	{Mutant{Name: "claim-skipped", ClaimSkipped: true}, alone(scripted(Network|Wipes|Pauses, 150, wipeTwice)), bounds},
+	{Mutant{Name: "period-not-checked", PeriodUnchecked: true}, ending(tuned(0, 60)), []string{"periods"}},
 
 	{Mutant{Name: "merge by sum", Hear: sum}, tuned(Network, 60), copies},
 	{Mutant{Name: "scalar maximum of P per region", Record: scalar}, tuned(Network, 60), copies},
@@ -118,6 +119,10 @@ func scripted(f Faults, limit int64, script func(*world)) func(*plan) {
 	}
 }
 
+func ending(tune func(*plan)) func(*plan) {
+	return func(p *plan) { tune(p); p.Rules[0].name, p.Rules[0].period, p.Skew = "short", 5, 5 }
+}
+
 // alone leaves all rights to one region.
 func alone(tune func(*plan)) func(*plan) {
 	return func(p *plan) { tune(p); p.Weights = []uint32{1, 0} }
@@ -158,6 +163,13 @@ func catchInFlight(w *world) {
 			w.wipe(r)
 		})
 	})
+}
+
+// wipeNearTheEnd wipes a store when little is left: what has not been told yet
+// makes the difference.
+func wipeNearTheEnd(w *world) {
+	r := w.regions[0]
+	w.when(func() bool { return len(w.truth.list) > 0 && w.truth.left(r, w.truth.list[0]) <= 5 }, func() { w.wipe(r) })
 }
 
 // wipeTwice wipes a store while one of three nodes does not answer, and again as

@@ -71,6 +71,7 @@ type charge struct {
 	life   int
 	reign  uint64
 	units  int64
+	lease  bool
 }
 
 func newTruth(w *world) truth {
@@ -133,7 +134,7 @@ func (g *regionTruth) fork(units int64) {
 func (t *truth) charge(c *call, id quota.RequestID, name crdt.RowName, units int64) {
 	rt := t.row(name)
 	r := c.server.region
-	t.charges[id] = &charge{rt, r, c.node, c.life, c.server.marker.nonce, units}
+	t.charges[id] = &charge{rt, r, c.node, c.life, c.server.marker.nonce, units, id != c.request}
 	rt.regions[r.index].unspent += units
 }
 
@@ -146,7 +147,10 @@ func (t *truth) allow(n *node, name crdt.RowName, id quota.RequestID, units, now
 		return
 	}
 	t.discharge(id, units)
-	skew := 2 * (t.w.plan.Skew + 3) * 1_000_000
+	skew := int64(0) // the store's clock decides; a lease is spent by the node's
+	if c.lease {
+		skew = (t.w.plan.Skew + 3) * 1_000_000
+	}
 	if nowUs < name.Start*1_000_000-skew || nowUs >= name.End*1_000_000+skew {
 		t.w.violate("periods", "%s allowed %d units of %s outside its period", n.name, units, name.Key)
 	}

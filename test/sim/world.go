@@ -21,6 +21,9 @@ const (
 	// holeBound is how much longer it may take where a link stays broken: until
 	// the sender knows, or a node asks others for what a silent one would tell.
 	holeBound = 30 * time.Second
+	// unrest is how much longer gifts and what is settled with stores may go on
+	// when nobody asks for anything.
+	unrest = 10 * time.Second
 )
 
 // Options say what to run.
@@ -124,11 +127,12 @@ func (w *world) build() {
 		w.every(200*time.Millisecond, n.name+" store", n.running(n.lookAfterStore))
 	}
 	w.at(w.checkGap(), "check", w.check)
-	if w.plan.Script != nil {
+	switch {
+	case w.plan.Script != nil:
 		w.plan.Script(w)
-	} else if w.plan.Faults != 0 {
+	case w.plan.Faults != 0:
 		w.at(w.faultGap(), "fault", w.fault)
-	} else {
+	default:
 		w.wellSince = 1
 	}
 	if w.plan.Operators {
@@ -182,6 +186,10 @@ func (w *world) settle() {
 		}
 		if since := w.now - max(healed, w.truth.counted); quiet == 0 && since > bound {
 			w.violate("converge", "%v after healing, or the last change: %s", bound, w.disagreement())
+			return
+		}
+		if w.now-healed > bound+unrest {
+			w.violate("rest", "entries still change %v after the last check: %s", w.now-healed, w.disagreement())
 			return
 		}
 		w.runUntil(w.now + 100*time.Millisecond)
