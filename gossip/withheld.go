@@ -56,8 +56,6 @@ func (w *withheld) release(id crdt.RowID, r crdt.Replica) {
 // forget lets go of a row that ended.
 func (w *withheld) forget(id crdt.RowID) { delete(w.rows, id) }
 
-func (w *withheld) has(id crdt.RowID) bool { return len(w.rows) > 0 && len(w.rows[id]) > 0 }
-
 // durable returns what others may be told of a row's entries. It stands until the
 // next call.
 func (w *withheld) durable(id crdt.RowID, entries []crdt.Entry) []crdt.Entry {
