@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,7 +36,9 @@ func TestRegionsUnderFaults(t *testing.T) {
 	c := &course{world: w, monitor: newMonitor(w), seeds: seeds, began: w.timeline.began}
 	c.animate(ctx, t)
 	t.Cleanup(func() { c.publish(t) })
-	next := c.faults()
+	wanted, err := regexp.Compile(*only)
+	must(t, err)
+	next := c.faults(wanted)
 	for i := 0; ; i++ {
 		f := next()
 		last := time.Since(c.began) > runTime()
@@ -52,10 +55,10 @@ func TestRegionsUnderFaults(t *testing.T) {
 }
 
 // faults draws them from every seed in turn, a step without one first.
-func (c *course) faults() func() *fault {
+func (c *course) faults(wanted *regexp.Regexp) func() *fault {
 	draws := make([]func() *fault, len(c.seeds))
 	for i, seed := range c.seeds {
-		draws[i] = schedule(c.world, rand.New(rand.NewPCG(seed, 0)))
+		draws[i] = schedule(c.world, rand.New(rand.NewPCG(seed, 0)), wanted)
 	}
 	turn := -1
 	return func() *fault {

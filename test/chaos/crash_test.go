@@ -166,19 +166,19 @@ func freezeFault(random *rand.Rand, name string, p func() *process, nodes []*nod
 	}
 }
 
-// servingWithin bounds how long after its store's return a node denies.
+// servingWithin bounds how long after its store's return a node cannot decide.
 const servingWithin = 5 * time.Second
 
-// serving waits until every node allows something again.
+// serving waits until every node decides again.
 func serving(ctx context.Context, nodes []*node) error {
 	since := time.Now()
-	return until(ctx, servingWithin, "nodes allow again", func() (bool, string) {
+	return until(ctx, servingWithin, "nodes decide again", func() (bool, string) {
 		var silent []string
 		for _, n := range nodes {
-			if !n.tally.allowedSince(since) {
+			if !n.tally.decidedSince(since) {
 				silent = append(silent, n.name)
 			}
 		}
-		return len(silent) == 0, "nothing allowed by " + strings.Join(silent, ", ")
+		return len(silent) == 0, "nothing decided by " + strings.Join(silent, ", ")
 	})
 }

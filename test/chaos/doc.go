@@ -23,6 +23,6 @@
 //
 // It needs root. -for=10m is how long faults are injected, -seed=N (or SEED=N)
 // replays those of one seed, -short is a little of two fixed seeds and one by
-// chance, -weir=FILE runs a binary that there is, and CHAOS_REPORT=FILE.md is
+// chance, -only=REGEXP leaves out faults of other names, -weir=FILE runs a binary that there is, and CHAOS_REPORT=FILE.md is
 // where the report goes, with a picture beside it.
 package chaos

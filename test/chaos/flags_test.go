@@ -13,6 +13,7 @@ import (
 var (
 	forTime    = flag.Duration("for", 0, "how long faults are injected; 0 is 10m, or with -short 75s")
 	seedFlag   = flag.String("seed", "", "replay the faults of this seed alone")
+	only       = flag.String("only", "", "only faults whose name this regular expression matches")
 	weirBinary = flag.String("weir", "", "run this binary rather than one built from the sources")
 )
 

@@ -135,7 +135,7 @@ func (l *load) call(n *node, q question) {
 			unresolved()
 		}
 	default:
-		n.tally.denied.Add(1)
+		n.tally.deny(ended)
 		l.checkDenial(n, q, ended, a)
 	}
 }

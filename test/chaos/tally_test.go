@@ -15,9 +15,9 @@ type tally struct {
 
 	mu          sync.Mutex
 	lastError   error
-	lastAllowed time.Time
-	silentSince time.Time     // lastAllowed, or when asking began again
-	silence     time.Duration // longest without an answer that allowed, while asked
+	lastDecided time.Time
+	silentSince time.Time     // lastDecided, or when asking began again
+	silence     time.Duration // longest without an answer of the store, while asked
 	latency     time.Duration // longest call
 }
 
@@ -38,13 +38,23 @@ func (c counts) minus(o counts) counts {
 
 func (t *tally) allow(at time.Time) {
 	t.allowed.Add(1)
+	t.decide(at)
+}
+
+func (t *tally) deny(at time.Time) {
+	t.denied.Add(1)
+	t.decide(at)
+}
+
+// decide takes in an answer that allowed or denied, by what the store said.
+func (t *tally) decide(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.beSilentUntil(at)
-	t.lastAllowed = at
+	t.lastDecided = at
 }
 
-// beSilentUntil ends a time without an answer that allowed. The caller holds
+// beSilentUntil ends a time without an answer of the store. The caller holds
 // t.mu.
 func (t *tally) beSilentUntil(at time.Time) {
 	if !t.silentSince.IsZero() {
@@ -89,11 +99,11 @@ func (t *tally) takeExtremes(now time.Time) extremes {
 	return e
 }
 
-// allowedSince says whether an answer allowed after the instant.
-func (t *tally) allowedSince(at time.Time) bool {
+// decidedSince says whether the store decided after the instant.
+func (t *tally) decidedSince(at time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.lastAllowed.After(at)
+	return t.lastDecided.After(at)
 }
 
 func TestTallyMeasuresSilenceWhileAsked(t *testing.T) {
