@@ -11,19 +11,20 @@ import (
 
 // nodesApart lets no node of a region hear another of it but through other
 // regions.
-func nodesApart(w *world, random *rand.Rand) *fault {
-	r := w.anyRegion(random)
+func nodesApart(w *world, random *rand.Rand) *fault { return apartIn(w.anyRegion(random), random) }
+
+func apartIn(r *region, random *rand.Rand) *fault {
 	var ports []string
 	for _, n := range r.nodes {
 		ports = append(ports, n.gossipPort())
 	}
-	return riftFault(w, random, "nodes apart", r.name, r, "deaf", ports...)
+	return riftFault(random, "nodes apart", r.name, r, "deaf", ports...)
 }
 
 func nodeDeaf(w *world, random *rand.Rand) *fault {
 	r := w.anyRegion(random)
 	n := r.anyNode(random)
-	return riftFault(w, random, "node hears none of its region", n.name, r, "deaf", n.gossipPort())
+	return riftFault(random, "node hears none of its region", n.name, r, "deaf", n.gossipPort())
 }
 
 // storeUnasked loses what a node asks of its Redis, storeMute what that
@@ -39,7 +40,7 @@ func storeMute(w *world, random *rand.Rand) *fault {
 func storeRift(w *world, random *rand.Rand, name, set string) *fault {
 	r := w.anyRegion(random)
 	n := r.anyNode(random)
-	f := riftFault(w, random, name, n.name, r, set, storeAddress(n.number))
+	f := riftFault(random, name, n.name, r, set, storeAddress(n.number))
 	f.away = r.nodes
 	mend := f.mend
 	f.mend = func(ctx context.Context) error { return errors.Join(mend(ctx), serving(ctx, r.nodes)) }
@@ -68,7 +69,7 @@ func riftFlapping(w *world, random *rand.Rand) *fault {
 }
 
 // riftFault puts elements into a set of a region's filter.
-func riftFault(_ *world, random *rand.Rand, name, where string, r *region, set string, elements ...string) *fault {
+func riftFault(random *rand.Rand, name, where string, r *region, set string, elements ...string) *fault {
 	change := func(verb string) func(context.Context) error {
 		return func(context.Context) error {
 			var errs []error
@@ -136,8 +137,9 @@ func failedOver(w *world, random *rand.Rand) *fault {
 // splitMaster makes a copy of Redis a second master: one node reaches it, the
 // others go on with the old one until it is mended. What the region had left
 // then, and what it was given meanwhile, it may let through twice.
-func splitMaster(w *world, random *rand.Rand) *fault {
-	r := w.anyRegion(random)
+func splitMaster(w *world, random *rand.Rand) *fault { return splitIn(w, w.anyRegion(random), random) }
+
+func splitIn(w *world, r *region, random *rand.Rand) *fault {
 	n := r.anyNode(random)
 	f := &fault{name: "two Redis masters", where: r.name + ", " + n.name + " at the new", hold: seconds(random, 2, 12), away: r.nodes}
 	var twice *doubled
