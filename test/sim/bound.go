@@ -30,7 +30,7 @@ func (t *truth) check(rt *rowTruth) {
 		g.worst = max(g.worst, over)
 		if over > g.excused() {
 			t.w.violate("rights", "%s is overdrawn by %d of row %s, and faults excuse %d: it let %d through, gave %d; its share is %d, it received %d and was granted %d",
-				t.w.regions[i].name, over, rt.name.Key, g.excused(), g.allowed, g.gifted, g.share, g.received, g.operator)
+				t.w.regions[i].name, over, label(rt.name), g.excused(), g.allowed, g.gifted, g.share, g.received, g.operator)
 		}
 		allowed += g.allowed
 		granted += g.operator
@@ -39,7 +39,7 @@ func (t *truth) check(rt *rowTruth) {
 	t.w.report.over(rt, allowed-granted)
 	if allowed > rt.rule.total+granted+excused {
 		t.w.violate("bound", "%d of row %s allowed, Q + ε = %d + %d granted, and faults excuse %d",
-			allowed, rt.name.Key, rt.rule.total, granted, excused)
+			allowed, label(rt.name), rt.rule.total, granted, excused)
 	}
 }
 
@@ -85,7 +85,7 @@ func (t *truth) judgeShare(c *call, rt *rowTruth, q *store.QuotaRow) {
 		g.excess = max(g.excess, used-should)
 	}
 	g.share = used
-	t.w.note("  %s takes %d for its share of %s from %d", c.node.name, used, rt.name.Key, rt.name.Start-baseUnix)
+	t.w.note("  %s takes %d for its share of %s", c.node.name, used, label(rt.name))
 	sum, excess := int64(0), int64(0)
 	for i := range rt.regions {
 		sum += rt.regions[i].share
@@ -93,7 +93,7 @@ func (t *truth) judgeShare(c *call, rt *rowTruth, q *store.QuotaRow) {
 	}
 	if sum > rt.rule.total+excess {
 		t.w.violate("split", "%s takes %d for its share of row %s; all take %d of %d",
-			c.node.name, used, rt.name.Key, sum, rt.rule.total)
+			c.node.name, used, label(rt.name), sum, rt.rule.total)
 	}
 }
 

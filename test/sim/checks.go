@@ -154,12 +154,12 @@ func (w *world) disagreement() string {
 		first := nodes[0].entries(rt)
 		for _, n := range nodes[1:] {
 			if have := n.entries(rt); !equal(first, have) {
-				return fmt.Sprintf("row %s: %s has %s, %s has %s", rt.name.Key, nodes[0].name, show(first), n.name, show(have))
+				return fmt.Sprintf("row %s: %s has %s, %s has %s", label(rt.name), nodes[0].name, show(first), n.name, show(have))
 			}
 		}
 		for _, k := range rt.order {
 			if got := find(first, k.replica); got.Version < k.must {
-				return fmt.Sprintf("all have %v of row %s, version %d was counted and not forgotten", got, rt.name.Key, k.must)
+				return fmt.Sprintf("all have %v of row %s, version %d was counted and not forgotten", got, label(rt.name), k.must)
 			}
 		}
 	}

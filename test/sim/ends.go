@@ -35,7 +35,7 @@ func (t *truth) refused(n *node, name crdt.RowName, cost int64) {
 	s.denied++
 	w.report.Shortest = max(w.report.Shortest, w.now-s.since)
 	if w.now-s.since > rightsPatience {
-		w.violate("liveness", "%s has been denied %s for want of rights for %v, and others have enough: %s", n.region.name, name.Key, w.now-s.since, t.show(rt))
+		w.violate("liveness", "%s has been denied %s for want of rights for %v, and others have enough: %s", n.region.name, label(name), w.now-s.since, t.show(rt))
 	}
 }
 
@@ -64,7 +64,10 @@ func (t *truth) helpAt(r *region, rt *rowTruth, cost int64) bool {
 	most := int64(0)
 	for i := range rt.regions {
 		spare := t.left(t.w.regions[i], rt) - rt.regions[i].unspent - reserve
-		if name := storeName(rt.name); i != r.index && name.Within(t.w.regions[i].store.nowUs()) {
+		if name := storeName(rt.name); !name.Within(t.w.regions[i].store.nowUs()) {
+			return false // by its clock the period has ended, or not begun: it can neither give nor take
+		}
+		if i != r.index {
 			most += max(0, spare)
 		}
 	}
@@ -126,12 +129,12 @@ func (w *world) checkRow(rt *rowTruth) {
 		// lost leases and calls that were not settled.
 		if net != g.allowed+g.unspent {
 			w.violate("ledger", "replicas of %s took %d of row %s; %d was allowed and %d not told of",
-				r.name, net, rt.name.Key, g.allowed, g.unspent)
+				r.name, net, label(rt.name), g.allowed, g.unspent)
 		}
 		for _, n := range w.living() {
 			if value := n.value(rt, r.name); value < low || value > high {
 				w.violate("ledger", "%s: region %s took %d of row %s, it must be %d to %d; %d was allowed, %d not told of",
-					n.name, r.name, value, rt.name.Key, low, high, g.allowed, g.unspent)
+					n.name, r.name, value, label(rt.name), low, high, g.allowed, g.unspent)
 			}
 		}
 	}
@@ -165,7 +168,7 @@ func (w *world) checkSettled() {
 	for id, c := range w.truth.charges {
 		n := c.node
 		if n.core != nil && n.life == c.life && n.reign == c.reign && n.w.now > time.Second && !w.dropping(c.row.name) && !w.over(c) {
-			w.violate("settled", "%s has not settled %d units of %s, request %x", n.name, c.units, c.row.name.Key, id)
+			w.violate("settled", "%s has not settled %d units of %s, request %x", n.name, c.units, label(c.row.name), id)
 		}
 	}
 }

@@ -239,7 +239,7 @@ func (n *node) save() {
 	view := n.split.view
 	n.later(n.w.between(time.Millisecond, 20*time.Millisecond), n.name+" synced", func() {
 		n.saving = false
-		if !n.w.calming && n.w.chance(0.1) {
+		if !n.w.calming && n.w.plan.Faults.has(Disks) && n.w.chance(0.1) {
 			for _, r := range taken {
 				n.core.MarkUnsaved(r.Name().ID())
 			}

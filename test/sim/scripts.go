@@ -58,7 +58,7 @@ func (s *redis) take(c *call, t *store.QuotaTake) status {
 		st = statusAllowed
 	case quota.NoRights:
 		r.row.Refuse(t.Cost, t.Mark)
-		s.w.note("  store of %s has rights for %d of %s, not %d", s.region.name, r.row.Sums().Rights(b), r.name.Key, t.Cost)
+		s.w.note("  store of %s has rights for %d of %s, not %d", s.region.name, r.row.Sums().Rights(b), label(r.name), t.Cost)
 	case quota.Exhausted:
 	}
 	s.wrote(c, r, &t.QuotaRow, st == statusAllowed)
@@ -77,7 +77,7 @@ func (s *redis) change(c *call, ch *store.Change) status {
 	case store.Give:
 		ch.Moved = r.row.Give(b, ch.To, ch.Units, ch.Keep)
 		s.deductLate(r, ch.Moved)
-		s.w.note("  store of %s gives %d of %s to %s, to %d in all, keeps %d of %d", s.region.name, ch.Moved, r.name.Key, ch.To, ch.Units, ch.Keep, r.row.Sums().Rights(b))
+		s.w.note("  store of %s gives %d of %s to %s, to %d in all, keeps %d of %d", s.region.name, ch.Moved, label(r.name), ch.To, ch.Units, ch.Keep, r.row.Sums().Rights(b))
 		s.w.report.gave(ch.Moved)
 	case store.Refund:
 		ch.Moved = r.row.Refund(ch.Request, ch.Units)

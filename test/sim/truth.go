@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"time"
 
 	"weir/crdt"
@@ -98,6 +99,19 @@ func (t *truth) row(name crdt.RowName) *rowTruth {
 	return rt
 }
 
+// label names a row in traces: its key, and its period and generation if it has
+// more than one.
+func label(n crdt.RowName) string {
+	out := n.Key
+	if n.Rule == "short" {
+		out += fmt.Sprintf("@%d", n.Start-baseUnix)
+	}
+	if n.Generation > 0 {
+		out += fmt.Sprintf("#%d", n.Generation)
+	}
+	return out
+}
+
 // share is what a region may take for its share, by all that is known anywhere.
 func (t *truth) share(r *region, rt *rowTruth) int64 {
 	s := t.w.splits(t.split)
@@ -157,7 +171,7 @@ func (t *truth) allow(n *node, name crdt.RowName, id quota.RequestID, units, now
 	g := &c.row.regions[n.region.index]
 	g.allowed += units
 	t.w.report.Allowed += units
-	t.w.note("  %s allowed %d of %s: region %d", n.name, units, name.Key, g.allowed)
+	t.w.note("  %s allowed %d of %s: region %d", n.name, units, label(name), g.allowed)
 	g.short.end()
 	t.check(c.row)
 }
@@ -246,7 +260,7 @@ func (t *truth) outside(n *node, id crdt.RowID, e crdt.Entry) {
 		}
 		if units > k.durable[to] {
 			t.w.violate("durable", "%s heard that %s gave %d to %s of row %s, which no disk there held: %d",
-				n.name, e.Replica.Region, units, to, rt.name.Key, k.durable[to])
+				n.name, e.Replica.Region, units, to, label(rt.name), k.durable[to])
 		}
 		k.outside[to] = units
 		rt.regions[t.w.regionIndex(e.Replica.Region)].gifted += more
