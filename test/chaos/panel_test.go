@@ -126,7 +126,7 @@ func (c *canvas) panel(p panel) {
 	y := func(value float64) float64 { return bottom - panelHeight*min(value, p.top)/p.top }
 	c.say(`<text x="%d" y="%.1f" font-weight="bold">%s</text>`, leftMargin, c.top-7, escape(p.title))
 	for _, a := range p.areas {
-		c.say(`<polygon fill="%s" points="%.1f,%.1f %s %.1f,%.1f"/>`, a.color, leftMargin*1.0, bottom, c.points(a, y), right, bottom)
+		c.say(`<polygon fill="%s" points="%.1f,%.1f %s %.1f,%.1f"/>`, a.color, c.x(a.at[0]), bottom, c.points(a, y), c.x(a.at[len(a.at)-1]), bottom)
 	}
 	for step, i := spacing(p.top), 0; float64(i)*step <= p.top; i++ {
 		value := step * float64(i)
