@@ -49,8 +49,8 @@ func (t *truth) show(rt *rowTruth) (out string) {
 	return out
 }
 
-// maxStranded is how many units may be left that no region can use, since none
-// has enough of them for what it wants.
+// maxStranded is how many units each other region may have left that are not
+// given for a while, since several regions want the last of them.
 const maxStranded = 2 // units
 
 // helpAt says whether another region holds rights beyond its reserve that would
@@ -72,7 +72,7 @@ func (t *truth) helpAt(r *region, rt *rowTruth, cost int64) bool {
 		}
 	}
 	own := t.left(r, rt) - rt.regions[r.index].unspent
-	return most > maxStranded && own+most >= cost && left >= cost
+	return most > maxStranded*int64(len(rt.regions)-1) && own+most >= cost && left >= cost
 }
 
 // allWell says whether every node and store has been reachable for a while.
@@ -167,8 +167,9 @@ func (k *replicaTruth) bounds() (least, most int64) {
 func (w *world) checkSettled() {
 	for id, c := range w.truth.charges {
 		n := c.node
-		if n.core != nil && n.life == c.life && n.reign == c.reign && n.w.now > time.Second && !w.dropping(c.row.name) && !w.over(c) {
-			w.violate("settled", "%s has not settled %d units of %s, request %x", n.name, c.units, label(c.row.name), id)
+		goesOn := n.core != nil && n.life == c.life && n.reign == c.reign && !w.over(c)
+		if goesOn && !(c.lease && c.late) {
+			w.violate("settled", "%s has not settled %d units of %s, lease: %v, request %x", n.name, c.units, label(c.row.name), c.lease, id)
 		}
 	}
 }

@@ -50,6 +50,9 @@ func (n *node) warm(name crdt.RowName, r *quotaRule) {
 	if !n.w.plan.Leases {
 		return
 	}
+	if g := n.core.Generation(name.ID()); g > 0 {
+		name.Generation = g
+	}
 	id := name.ID()
 	h := n.heat[id]
 	if h == nil {

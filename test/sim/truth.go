@@ -73,6 +73,9 @@ type charge struct {
 	reign  uint64
 	units  int64
 	lease  bool
+	// late: the node had given the call up, and may have returned the lease before
+	// it was taken. It counts as lost.
+	late bool
 }
 
 func newTruth(w *world) truth {
@@ -148,7 +151,7 @@ func (g *regionTruth) fork(units int64) {
 func (t *truth) charge(c *call, id quota.RequestID, name crdt.RowName, units int64) {
 	rt := t.row(name)
 	r := c.server.region
-	t.charges[id] = &charge{rt, r, c.node, c.life, c.server.marker.nonce, units, id != c.request}
+	t.charges[id] = &charge{rt, r, c.node, c.life, c.server.marker.nonce, units, id != c.request, c.ended}
 	rt.regions[r.index].unspent += units
 }
 
