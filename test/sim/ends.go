@@ -168,7 +168,7 @@ func (w *world) checkSettled() {
 	for id, c := range w.truth.charges {
 		n := c.node
 		goesOn := n.core != nil && n.life == c.life && n.reign == c.reign && !w.over(c)
-		if goesOn && !(c.lease && c.late) {
+		if goesOn && (!c.lease || !c.late) {
 			w.violate("settled", "%s has not settled %d units of %s, lease: %v, request %x", n.name, c.units, label(c.row.name), c.lease, id)
 		}
 	}
