@@ -27,7 +27,7 @@ var mutants = []struct {
 	{Mutant{Name: "late-reply-believed", BelieveLate: true}, scripted(Wipes|Pauses, 60, catchInFlight), bounds},
 	{Mutant{Name: "lease-returned-in-next-reign", LeaseAnyReign: true}, leasing(harsh(Wipes|Outages, 1000)), append(bounds, "ledger")},
 	{Mutant{Name: "split-from-local-configuration", LocalSplit: true}, splitting, []string{"split"}},
-	{Mutant{Name: "gift-sent-before-durable", TellEarly: true}, tuned(0, 60), []string{"durable"}},
+	{Mutant{Name: "gift-sent-before-durable", TellEarly: true}, tuned(Disks, 60), []string{"durable"}},
 	{Mutant{Name: "receipt-honoured-in-another-reign", ReceiptAnyReign: true}, refunding(harsh(Wipes, 60)), append(bounds, "ledger")},
 	{Mutant{Name: "taken-and-returned-in-separate-deltas", Hear: apart}, refunding(tuned(Network, 60)), copies},
 	{Mutant{Name: "claim-skipped", ClaimSkipped: true}, alone(scripted(Network|Wipes|Pauses, 150, wipeTwice)), bounds},

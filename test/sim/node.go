@@ -187,6 +187,7 @@ func (n *node) wake() {
 }
 
 func (n *node) tick() {
+	n.tellEarly()
 	n.core.Tick(n.now(), n.unix())
 	n.pump()
 	n.giver.look(n)
@@ -233,9 +234,6 @@ func (n *node) save() {
 	}
 	n.saving, n.giftMarks = true, n.core.GiftMarks()
 	taken := n.core.TakeUnsaved(50)
-	if n.w.mutant.TellEarly {
-		n.core.MarkDurable(taken)
-	}
 	view := n.split.view
 	n.later(n.w.between(time.Millisecond, 20*time.Millisecond), n.name+" synced", func() {
 		n.saving = false
@@ -247,9 +245,7 @@ func (n *node) save() {
 		}
 		n.keep(taken)
 		n.syncSplit(view)
-		if !n.w.mutant.TellEarly {
-			n.core.MarkDurable(taken)
-		}
+		n.core.MarkDurable(taken)
 	})
 }
 

@@ -86,9 +86,7 @@ func (w *world) splitBrain(r *region) {
 	if r.kept != nil && w.chance(0.5) {
 		now = r.kept.copy()
 	}
-	old := *r.store
-	r.old = &old
-	r.store = now
+	r.old, r.store = r.store, now
 	r.store.run, r.store.w = w.nonce(), w
 	for _, n := range r.nodes {
 		if w.chance(0.5) {
