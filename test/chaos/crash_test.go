@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"syscall"
@@ -102,9 +103,32 @@ func nodeReplaced(w *world, random *rand.Rand) *fault {
 			if err := errors.Join(n.replace(w), startAll(ctx, n)); err != nil {
 				return err
 			}
-			return serving(ctx, []*node{n})
+			return errors.Join(serving(ctx, []*node{n}), w.forgetGone(ctx))
 		},
 	}
+}
+
+// forgottenWithin bounds how long a node that is gone for good counts as a
+// member: it is probed and suspected for that long.
+const forgottenWithin = 30 * time.Second
+
+// forgetGone waits until every node knows of those that there are, and of no
+// others. Until then a name that is gone may be the one that is to give rights
+// of a row, and nobody does.
+func (w *world) forgetGone(ctx context.Context) error {
+	others := len(w.nodes()) - 1
+	return until(ctx, forgottenWithin, "the node that was replaced is forgotten", func() (bool, string) {
+		for _, n := range w.nodes() {
+			peers, err := n.gauge(ctx, "weir_gossip_peers")
+			if err != nil {
+				return false, err.Error()
+			}
+			if peers != others {
+				return false, fmt.Sprintf("%s has %d peers, want %d", n.name, peers, others)
+			}
+		}
+		return true, ""
+	})
 }
 
 // rollingRestart restarts every node, one after another, as an upgrade does: no

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -173,6 +174,20 @@ func (n *node) get(ctx context.Context, path string) (body []byte, code int, err
 	defer answer.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(answer.Body, maxAnswerBytes))
 	return body, answer.StatusCode, err
+}
+
+// gauge is a whole number that the node tells at /metrics.
+func (n *node) gauge(ctx context.Context, name string) (int, error) {
+	body, code, err := n.get(ctx, "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(body)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strconv.Atoi(strings.TrimSpace(value))
+		}
+	}
+	return 0, fmt.Errorf("%s: no %s at /metrics, status %d", n.name, name, code)
 }
 
 // between is the pause between two looks at something waited for.
