@@ -36,6 +36,20 @@ func (r *Row) Merge(e Entry) bool {
 // read, do not write; they stand until the row next changes.
 func (r *Row) Entries() []Entry { return r.entries }
 
+// hadGifts returns what a replica gave in the row that was read into this one
+// before, as long as its entry is not yet overwritten: for that it is moved to
+// where the next entry goes.
+func (r *Row) hadGifts(replica Replica) Gifts {
+	n, had := len(r.entries), r.entries[:cap(r.entries)]
+	for i := n; i < len(had); i++ {
+		if had[i].Replica == replica {
+			had[n], had[i] = had[i], had[n]
+			return had[n].Gifts
+		}
+	}
+	return ""
+}
+
 // Entry returns what one replica counted.
 func (r *Row) Entry(replica Replica) (Entry, bool) {
 	for _, e := range r.entries {

@@ -36,6 +36,7 @@ type Table struct {
 	generations generations
 	sweep       uint32 // the next slot DropEnded looks at
 	scratch     []byte
+	given       []byte // room for gifts
 
 	// Digests, by span and by number of period; hashes by number of replica and
 	// region.
@@ -131,7 +132,7 @@ func (t *Table) insert(id RowID, name RowName, e Entry) (bool, error) {
 
 // update merges e into the entry its replica has in the row.
 func (t *Table) update(s *slot, have packedEntry, e Entry) bool {
-	old := t.unpack(have)
+	old := t.unpack(have, e.Gifts)
 	joined := old.join(e)
 	if joined == old {
 		return false
@@ -234,7 +235,7 @@ func (t *Table) Entry(id RowID, replica Replica) (Entry, bool) {
 	if !found {
 		return Entry{}, false
 	}
-	return t.unpack(have), true
+	return t.unpack(have, ""), true
 }
 
 // Slots is how many places rows may lie at: At takes 0 to Slots−1.
@@ -251,7 +252,11 @@ func (t *Table) At(place uint32, dst *Row) bool {
 	dst.name = t.nameInto(s, dst.name.Key)
 	dst.entries = dst.entries[:0]
 	for e, ok := s.entries().next(0); ok; e, ok = s.entries().next(e.to) {
-		dst.entries = append(dst.entries, t.unpack(e))
+		var had Gifts
+		if len(e.gifts) > 0 {
+			had = dst.hadGifts(t.replicas.value(e.replica))
+		}
+		dst.entries = append(dst.entries, t.unpack(e, had))
 	}
 	slices.SortFunc(dst.entries, func(a, b Entry) int { return a.Replica.Compare(b.Replica) })
 	return true
@@ -310,16 +315,24 @@ func (t *Table) nameInto(s *slot, key string) RowName {
 	return RowName{Rule: p.rule, Key: key, Start: p.start, End: p.end, Generation: p.generation}
 }
 
-func (t *Table) unpack(e packedEntry) Entry {
+// unpack reads an entry. had is what it may have given, see gifts.
+func (t *Table) unpack(e packedEntry, had Gifts) Entry {
 	return Entry{Replica: t.replicas.value(e.replica), Version: e.version, Taken: e.taken, Returned: e.returned,
-		Granted: e.granted, Unmet: e.unmet, Gifts: t.gifts(e.gifts)}
+		Granted: e.granted, Unmet: e.unmet, Gifts: t.gifts(e.gifts, had)}
 }
 
-func (t *Table) gifts(p packed) (g Gifts) {
+// gifts reads what an entry gave, and returns what the caller has if that is
+// equal: whoever reads one hot row again and again allocates nothing. Packed
+// gifts are in order of region, as a Gifts is.
+func (t *Table) gifts(p packed, had Gifts) Gifts {
+	t.given = t.given[:0]
 	for region, units, at, ok := p.pair(0); ok; region, units, at, ok = p.pair(at) {
-		g = g.With(t.regions[region], units)
+		t.given = appendGift(t.given, t.regions[region], units)
 	}
-	return g
+	if string(had) != string(t.given) {
+		return Gifts(t.given)
+	}
+	return had
 }
 
 // region numbers a region that gifts go to.

@@ -172,10 +172,25 @@ func TestTableForgetsReplicasAndPeriods(t *testing.T) {
 
 func TestReadingAHotRowAllocatesNothing(t *testing.T) {
 	table := NewTable(1)
-	mustMerge(t, table, daily, Entry{Replica: Replica{"eu", 1}, Version: 1, Taken: 5})
+	// Not in the order in which a row has its entries.
+	for i, region := range []string{"us", "eu", "ap"} {
+		gave := Gifts("").With("eu", int64(i)).With("sa", 7)
+		if region == "eu" {
+			gave = Gifts("").With("us", 3)
+		}
+		mustMerge(t, table, daily, Entry{Replica: Replica{region, 1}, Version: 1, Taken: 5, Gifts: gave})
+	}
 	id := daily.ID()
 	var row Row
 	if n := testing.AllocsPerRun(100, func() { table.Row(id, &row) }); n != 0 {
 		t.Fatalf("Row: %v allocations", n)
+	}
+	version := uint64(2)
+	gave := Gifts("").With("eu", 1)
+	if n := testing.AllocsPerRun(100, func() {
+		mustMerge(t, table, daily, Entry{Replica: Replica{"us", 1}, Version: version, Taken: 6, Gifts: gave})
+		version++
+	}); n != 0 {
+		t.Fatalf("Merge: %v allocations", n)
 	}
 }
