@@ -135,8 +135,11 @@ func (l *Ledger) Reconcile(epoch uint64, rows []store.Row) (news int, believed b
 }
 
 // DropEnded forgets what was confirmed of periods that ended before a Unix
-// second.
-func (l *Ledger) DropEnded(before int64) { l.confirmed.dropEnded(before) }
+// second, and refusals of long ago.
+func (l *Ledger) DropEnded(before int64) {
+	l.confirmed.dropEnded(before)
+	l.refusals.dropDue()
+}
 
 func (l *Ledger) entry(e store.Entry) crdt.Entry {
 	return crdt.Entry{Replica: crdt.Replica{Region: l.region, Nonce: uint64(e.Reign)},

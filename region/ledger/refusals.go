@@ -66,6 +66,16 @@ func (r *refusals) note(id crdt.RowID) {
 	r.some.Store(len(r.rows) > 0)
 }
 
+// dropDue forgets rows that are due anyway, so that where none is refused any more
+// no check looks for any.
+func (r *refusals) dropDue() {
+	now := r.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sweep(now)
+	r.some.Store(len(r.rows) > 0)
+}
+
 // sweep forgets rows that are due anyway.
 func (r *refusals) sweep(now time.Duration) {
 	r.swept = now

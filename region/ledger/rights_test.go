@@ -94,6 +94,13 @@ func TestAWantIsToldOnceASecond(t *testing.T) {
 	if r.note(id); len(r.rows) != 1 {
 		t.Errorf("%d rows are remembered after an hour", len(r.rows))
 	}
+	if r.dropDue(); !r.some.Load() || r.due(id) {
+		t.Error("a refusal of just now is forgotten")
+	}
+	now += time.Hour
+	if r.dropDue(); r.some.Load() || !r.due(id) {
+		t.Error("checks still look for refusals of an hour ago")
+	}
 }
 
 // told are rows of which only ages and one row are known.
