@@ -186,11 +186,6 @@ func (c *Core) learnRegions(e crdt.Entry) bool {
 // reached.
 func (c *Core) HasRoom(id crdt.RowID) bool { return c.rows.HasRoom(id) }
 
-// Known is how a row stands with this node.
-func (c *Core) Known(id crdt.RowID) Known {
-	return Known{Epoch: c.Epoch(), Generation: c.rows.Generation(id), HasRoom: c.rows.HasRoom(id)}
-}
-
 // Generation is the newest generation known of the row that has this ID in
 // generation 0.
 func (c *Core) Generation(first crdt.RowID) uint32 { return c.rows.Generation(first) }

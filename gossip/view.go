@@ -50,17 +50,6 @@ func (m *Mesh) Generation(first crdt.RowID) uint32 {
 	return m.core.Generation(first)
 }
 
-// Known is how a row stands with this node.
-type Known struct {
-	// Epoch grows whenever this node begins an exchange or is asked for one.
-	Epoch uint64
-	// Generation is the newest known of the row, if it was asked for by its ID in
-	// generation 0.
-	Generation uint32
-	// HasRoom says whether the row is held, or could be.
-	HasRoom bool
-}
-
 // Look calls f with the row, if it is known, under the terms of View, and says
 // all else that a call to the store must know.
 func (m *Mesh) Look(id crdt.RowID, f func(*crdt.Row)) Known {
@@ -130,12 +119,22 @@ func (m *Mesh) takeUnsaved(limit int) []*crdt.Row {
 
 // TakeChanged is Core.TakeChanged.
 func (m *Mesh) TakeChanged(dst []crdt.RowID, limit int) []crdt.RowID {
+	for end := len(dst) + limit; len(dst) < end; {
+		before := len(dst)
+		if dst = m.takeChanged(dst, min(end-before, pageRows)); len(dst) == before {
+			break
+		}
+	}
+	return dst
+}
+
+func (m *Mesh) takeChanged(dst []crdt.RowID, limit int) []crdt.RowID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.core.TakeChanged(dst, limit)
 }
 
-// MarkDurable takes rows of TakeUnsaved that are on disk to stay: other regions
+// MarkDurable takes rows of TakeUnsaved that are on disk to stay: other nodes
 // are told of this region's gifts in them only now, see Core.MarkDurable.
 func (m *Mesh) MarkDurable(rows []*crdt.Row) {
 	for page := range slices.Chunk(rows, pageRows) {
@@ -150,7 +149,7 @@ func (m *Mesh) markDurable(rows []*crdt.Row) {
 }
 
 // GiftsToSave gets a value when gifts wait to be saved: until they are, no other
-// region hears of them from this node.
+// node hears of them from this one.
 func (m *Mesh) GiftsToSave() <-chan struct{} { return m.giftsToSave }
 
 // noteGifts tells whoever saves rows of gifts that are new. The caller holds
@@ -211,8 +210,8 @@ type Stats struct {
 	LogLinesSuppressed uint64
 
 	// Rows held; of those, rows changed and not saved; rows changed and not told
-	// to others; rows with gifts of this region that other regions are not told
-	// yet, because this node's disk does not hold them.
+	// to others; rows with gifts of this region that other nodes are not told yet,
+	// because this node's disk does not hold them.
 	Rows, RowsUnsaved, RowsUntold, RowsWithheld int
 	Peers                                       int
 }
