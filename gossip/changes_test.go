@@ -1,7 +1,9 @@
 package gossip
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"weir/crdt"
@@ -36,5 +38,27 @@ func TestChangesThatComeBackTakeNoMoreRoom(t *testing.T) {
 	}
 	if len(seen) != rows || c.len() != 0 {
 		t.Fatalf("%d rows came out, %d left", len(seen), c.len())
+	}
+}
+
+// TestChangedRowsAreTakenOnce, past what is taken under one hold of the lock.
+func TestChangedRowsAreTakenOnce(t *testing.T) {
+	cfg := testConfig("eu-1", "eu")
+	cfg.Watch = true
+	m := open(t, cfg)
+	const rows = 2*pageRows + 3
+	for i := range rows {
+		m.Record(testName(fmt.Sprint("key-", i)), testEntry("eu", 1))
+	}
+	ids := m.TakeChanged(nil, rows-2)
+	if len(ids) != rows-2 {
+		t.Errorf("took %d rows, want %d", len(ids), rows-2)
+	}
+	if ids = m.TakeChanged(ids, rows); len(ids) != rows {
+		t.Errorf("took %d rows in all, want %d", len(ids), rows)
+	}
+	slices.SortFunc(ids, func(a, b crdt.RowID) int { return bytes.Compare(a[:], b[:]) })
+	if n := len(slices.Compact(ids)); n != rows {
+		t.Errorf("%d rows are among them, want %d", n, rows)
 	}
 }
