@@ -19,8 +19,7 @@ const (
 	// parcelRetry is how long a parcel waits for its acknowledgement until it is
 	// sent again.
 	parcelRetry = time.Second
-	// maxParcelsAtOnce bounds what is sent between two looks: one region that does
-	// not answer does not hold up the others for long.
+	// maxParcelsAtOnce bounds what is sent between two looks.
 	maxParcelsAtOnce = 64
 	// courierLook is how often parcels are looked at.
 	courierLook = 200 * time.Millisecond
@@ -98,9 +97,9 @@ func (c *courier) take(b []byte) error {
 	return nil
 }
 
-// due returns the parcels to be sent now, and drops those worth nothing any
-// more.
-func (c *courier) due(now time.Duration, nowUnix int64) (out []*waitingParcel) {
+// due returns the parcels to be sent now, of regions that can be reached, and
+// drops those worth nothing any more.
+func (c *courier) due(now time.Duration, nowUnix int64, reaches func(region string) bool) (out []*waitingParcel) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, p := range c.waiting {
@@ -111,7 +110,7 @@ func (c *courier) due(now time.Duration, nowUnix int64) (out []*waitingParcel) {
 		case nowUnix > p.untilUnix:
 			delete(c.waiting, id)
 			c.expired.Add(1)
-		case !p.sent || now-p.sentAt >= parcelRetry:
+		case (!p.sent || now-p.sentAt >= parcelRetry) && reaches(p.region):
 			p.sent, p.sentAt = true, now
 			out = append(out, p)
 		}
@@ -126,12 +125,31 @@ func (m *Mesh) courierLoop(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-look.C:
+			m.sendParcels()
+		}
+	}
+}
+
+// sendParcels sends what is due. A node that takes nothing is tried once: its
+// region's other parcels come with a later look, perhaps by another node.
+func (m *Mesh) sendParcels() {
+	nodes := m.someNodes()
+	reaches := func(region string) bool { return nodes[region] != "" }
+	for _, p := range m.courier.due(m.cfg.Clock(), m.cfg.Now().Unix(), reaches) {
+		if reaches(p.region) && !m.sendTo(nodes[p.region], p.encode()) {
+			delete(nodes, p.region)
+		}
+	}
+}
+
+func (m *Mesh) deliverLoop(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
 		case p := <-m.courier.inbox:
 			m.deliver(ctx, p)
-		case <-look.C:
-			for _, p := range m.courier.due(m.cfg.Clock(), m.cfg.Now().Unix()) {
-				m.sendTo(m.someNode(p.region), p.encode())
-			}
 		}
 	}
 }
@@ -149,29 +167,33 @@ func (m *Mesh) deliver(ctx context.Context, p parcel) {
 	m.sendTo(p.from, encodeReceived(p.id))
 }
 
-// someNode is a member of a region, any; "" if there is none.
-func (m *Mesh) someNode(region string) string {
-	var names []string
+// someNodes are a member of each region, any.
+func (m *Mesh) someNodes() map[string]string {
+	nodes, seen := make(map[string]string), make(map[string]int)
 	for _, member := range m.Members() {
-		if member.Region == region && !member.Self {
-			names = append(names, member.Name)
+		if member.Self {
+			continue
+		}
+		seen[member.Region]++
+		if mathrand.IntN(seen[member.Region]) == 0 {
+			nodes[member.Region] = member.Name
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return names[mathrand.IntN(len(names))]
+	return nodes
 }
 
-// sendTo sends a message to a member, if it is one. What is lost is sent again.
-func (m *Mesh) sendTo(name string, message []byte) {
+// sendTo sends a message to a member, if it is one, and says whether it left.
+// What is lost is sent again.
+func (m *Mesh) sendTo(name string, message []byte) (sent bool) {
 	m.mu.Lock()
 	s := m.senders[name]
 	m.mu.Unlock()
 	if s == nil {
-		return
+		return false
 	}
 	if err := m.list.SendReliable(&s.node, message); err != nil {
 		m.log.Debug("gossip: parcel not sent", "node", name, "error", err)
+		return false
 	}
+	return true
 }

@@ -38,6 +38,32 @@ func TestParcelsWaitForTheirRegion(t *testing.T) {
 	}
 }
 
+// TestARegionThatIsAwayHoldsUpNoOther: its parcels wait without being sent, and
+// go once it is there.
+func TestARegionThatIsAwayHoldsUpNoOther(t *testing.T) {
+	c := newCourier()
+	wait := func(n byte, region string) {
+		c.waiting[parcelID{n}] = &waitingParcel{parcel: parcel{id: parcelID{n}, region: region, untilUnix: testNowUnix}}
+	}
+	for n := range byte(3 * maxParcelsAtOnce) {
+		wait(n, "ap")
+	}
+	wait(255, "us")
+	due := c.due(0, testNowUnix, func(region string) bool { return region == "us" })
+	if len(due) != 1 || due[0].region != "us" {
+		t.Fatalf("%d parcels are due", len(due))
+	}
+	all := func(string) bool { return true }
+	for range 3 {
+		if due := c.due(0, testNowUnix, all); len(due) != maxParcelsAtOnce {
+			t.Fatalf("%d parcels are due, want %d", len(due), maxParcelsAtOnce)
+		}
+	}
+	if due := c.due(parcelRetry-1, testNowUnix, all); len(due) != 0 {
+		t.Errorf("%d parcels are sent again too early", len(due))
+	}
+}
+
 func TestParcelsAreBounded(t *testing.T) {
 	const now int64 = testNowUnix
 	cfg := testConfig("eu-1", "eu")

@@ -119,6 +119,7 @@ func (m *Mesh) start() error {
 	m.goes.Go(func() { m.stepLoop(m.ctx) })
 	m.goes.Go(func() { m.joinLoop(m.ctx) })
 	m.goes.Go(func() { m.courierLoop(m.ctx) })
+	m.goes.Go(func() { m.deliverLoop(m.ctx) })
 	return nil
 }
 
