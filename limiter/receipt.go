@@ -67,9 +67,6 @@ func (e *Engine) receipt(p *plan) []byte {
 	if e.receipts == nil || p.call.Status != store.Allowed {
 		return nil
 	}
-	if p.call.Request == (quota.RequestID{}) {
-		e.name(&p.call) // a refund is told from others by it
-	}
 	return e.receipts.give(p)
 }
 

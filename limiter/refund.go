@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"weir/limiter/quota"
-	"weir/limiter/rule"
 	"weir/limiter/store"
 )
 
@@ -126,9 +125,7 @@ func (r *Refunds) own(ctx context.Context, b []byte, units int64) (Refund, error
 	}
 	err = r.apply(ctx, changes)
 	for i, change := range changes {
-		if change.Status == store.Allowed {
-			out.Quotas[at[i]].take(change)
-		}
+		out.Quotas[at[i]].take(change)
 	}
 	r.count(&out, err)
 	return out, err
@@ -139,7 +136,7 @@ func (r *Refunds) change(got *receipt, c *charge, units int64) *store.Change {
 	change := &store.Change{Kind: store.Refund, Units: min(units, c.cost), Request: got.request,
 		QuotaRow: store.QuotaRow{Row: c.row, Tag: c.tag, Reign: c.reign}}
 	// The rule may be gone or changed since: its bounds only make the answer.
-	if q := quotaOf(r.engine.Rules().Rule(c.row.Rule)); q != nil {
+	if q := r.engine.Rules().Rule(c.row.Rule).Quota(); q != nil {
 		change.Limit, change.Total = q.Limit, Rights(q)
 	}
 	r.engine.ledger.View(&change.QuotaRow) // a row that cannot be counted here still can in the store
@@ -149,23 +146,16 @@ func (r *Refunds) change(got *receipt, c *charge, units int64) *store.Change {
 	return change
 }
 
-// quotaOf returns the rule's quota, nil when it has none or is nil.
-func quotaOf(r *rule.Rule) *rule.Quota {
-	if r == nil {
-		return nil
-	}
-	for i := range r.Limits {
-		if q := r.Limits[i].Quota; q != nil {
-			return q
-		}
-	}
-	return nil
-}
-
+// take takes in what the store said. One whose period or reign is over has ended;
+// of one that failed nothing is known.
 func (q *RefundedQuota) take(c *store.Change) {
-	q.State = Already
-	if c.Moved > 0 {
+	switch {
+	case c.Status == store.Failed:
+		q.State = 0
+	case c.Status == store.Allowed && c.Moved > 0:
 		q.State, q.Units = Refunded, c.Moved
+	case c.Status == store.Allowed:
+		q.State = Already
 	}
 }
 

@@ -23,7 +23,8 @@ func (s RefundState) String() string {
 }
 
 // Refund is the answer to a receipt. State is the first of Refunded, Already and
-// Ended that is true of a quota, or Forwarded.
+// Ended that is true of a quota, or Forwarded. Where an error says that the store
+// did not answer, the states of which nothing is known are 0.
 type Refund struct {
 	State  RefundState
 	Region string // that gave the receipt

@@ -225,6 +225,9 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 	if _, err := b.refunds.GiveBack(late, ask(1, "user", "u")); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
+	if c := b.refunds.Counts(); c.Ended != 0 || c.Already != 0 {
+		t.Errorf("what the store did not answer is counted: %+v", c)
+	}
 	if got := b.refund(t, receipt, 0); got.State != Refunded || b.refunds.Counts().Failed != 2 {
 		t.Errorf("got %+v, %+v", got, b.refunds.Counts())
 	}

@@ -131,7 +131,7 @@ func (g *giver) giftOf(id crdt.RowID, changes []*store.Change) []*store.Change {
 	g.mesh.View(id, func(row *crdt.Row) {
 		name := row.Name()
 		r = g.rules().Rule(name.Rule)
-		limits := quotaOf(r)
+		limits := r.Quota()
 		if limits == nil || limits.Overshoot.Unbounded {
 			r = nil
 			return
@@ -158,18 +158,6 @@ func (g *giver) giftOf(id crdt.RowID, changes []*store.Change) []*store.Change {
 		changes = append(changes, c)
 	}
 	return changes
-}
-
-func quotaOf(r *rule.Rule) *rule.Quota {
-	if r == nil {
-		return nil
-	}
-	for i := range r.Limits {
-		if q := r.Limits[i].Quota; q != nil {
-			return q
-		}
-	}
-	return nil
 }
 
 // lookRound notes the regions, in order of name, and how they are in touch.

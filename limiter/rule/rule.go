@@ -29,6 +29,19 @@ type Limit struct {
 	Quota  *Quota
 }
 
+// Quota returns the rule's quota, nil when it has none or the rule is nil.
+func (r *Rule) Quota() *Quota {
+	if r == nil {
+		return nil
+	}
+	for i := range r.Limits {
+		if q := r.Limits[i].Quota; q != nil {
+			return q
+		}
+	}
+	return nil
+}
+
 // applies says whether the rule applies to a request.
 func (r *Rule) applies(attrs Attributes) bool {
 	for i := range r.Match {

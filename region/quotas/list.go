@@ -138,7 +138,7 @@ func (in *request) candidate(row *crdt.Row, of *rule.Quota) candidate {
 func quotasOf(set *rule.Set) map[string]*rule.Quota {
 	quotas := make(map[string]*rule.Quota)
 	for i := range set.Rules {
-		if of := quotaOf(&set.Rules[i]); of != nil {
+		if of := set.Rules[i].Quota(); of != nil {
 			quotas[set.Rules[i].Name] = of
 		}
 	}

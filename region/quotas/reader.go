@@ -66,7 +66,7 @@ func (r *Reader) Changes() uint64 { return r.rows.Changes() }
 
 // Get implements api.Quotas.
 func (r *Reader) Get(name, key string) (*weirv1.Quota, bool) {
-	of := quotaOf(r.rules().Rule(name))
+	of := r.rules().Rule(name).Quota()
 	if of == nil {
 		return nil, false
 	}
@@ -95,17 +95,4 @@ func (r *Reader) copy(id crdt.RowID) (out *crdt.Row) {
 		}
 	})
 	return out
-}
-
-// quotaOf returns the rule's quota, nil when it has none or is nil.
-func quotaOf(of *rule.Rule) *rule.Quota {
-	if of == nil {
-		return nil
-	}
-	for _, l := range of.Limits {
-		if l.Quota != nil {
-			return l.Quota
-		}
-	}
-	return nil
 }
