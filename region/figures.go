@@ -29,9 +29,11 @@ func (n *Node) rightsFigures() []telemetry.Figure {
 		counter("weir_lease_forgotten_units_total", "Units of leases that count as spent though no check spent them: their period, reign or generation was over.", n.leases.Forgotten),
 		counter("weir_lease_evictions_total", "Leases returned to make room for others.", n.leases.Evicted),
 		counter("weir_lease_drops_total", "Rows that asked for a lease while too many did; they ask again.", n.leases.Dropped),
+		counter("weir_lease_failures_total", "Times the store did not answer for a lease.", n.leases.Failed),
 		counter("weir_answers_disbelieved_total", "Answers of the store that came after the region's nodes had begun to agree on a new reign; they were taken for lost and their charges taken back.", func() uint64 {
 			return n.engine.Disbelieved() + n.leases.Disbelieved()
 		}),
+		counter("weir_settled_drops_total", "Rows of calls that were taken back, not looked at again at once because too many waited; they are read with all others within a minute.", n.settled.dropped.Load),
 	}
 }
 
@@ -56,7 +58,7 @@ func (n *Node) repairFigures() []telemetry.Figure {
 	}
 	return []telemetry.Figure{
 		figure("exchanges_total", "Exchanges with the nodes of the own region, before its store was used in a reign new to this node.", func(s gossip.Stats) uint64 { return s.Exchanges }),
-		gauge("weir_gossip_rows_withheld", "Rows with gifts that no disk of this node holds yet; other regions are told the state before.", func() int64 { return int64(n.mesh.Stats().RowsWithheld) }),
+		gauge("weir_gossip_rows_withheld", "Rows with gifts that this node's disk does not hold yet; other nodes are told the state before.", func() int64 { return int64(n.mesh.Stats().RowsWithheld) }),
 		figure("rows_unknown_total", "Rows asked for because a peer told of a change to a row not known here.", func(s gossip.Stats) uint64 { return s.RowsUnknown }),
 		figure("rows_repaired_total", "Rows sent to a peer that was found to lack them.", func(s gossip.Stats) uint64 { return s.RowsRepaired }),
 		figure("repairs_dropped_total", "Times that such rows were too many at once; the peer finds them by itself.", func(s gossip.Stats) uint64 { return s.RepairsDropped }),

@@ -172,7 +172,7 @@ func (g *giver) lookRound() {
 }
 
 // apply has the store make the gifts and takes in what it says. The disk holds
-// them before another region hears of them, and it is told at once.
+// them before another node hears of them, and is told of them at once.
 func (g *giver) apply(ctx context.Context, changes []*store.Change) {
 	if len(changes) == 0 {
 		return

@@ -73,7 +73,6 @@ const saveChunk = 10_000
 func (p *persister) run(ctx context.Context) {
 	tick := time.NewTicker(p.interval)
 	defer tick.Stop()
-	failing := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -82,14 +81,13 @@ func (p *persister) run(ctx context.Context) {
 		case <-p.mesh.GiftsToSave(): // others wait for them
 		}
 		err := p.save(ctx)
-		p.failing.Store(err != nil)
+		failing := p.failing.Swap(err != nil)
 		if err != nil && !failing && ctx.Err() == nil {
 			p.log.Error("snapshot failed; it is tried again every interval and decisions go on", "err", err)
 		}
 		if err == nil && failing {
 			p.log.Info("snapshot written again")
 		}
-		failing = err != nil
 	}
 }
 
