@@ -56,8 +56,8 @@ func (k *Known) validate() error {
 		}
 	}
 	for _, a := range k.Acks {
-		if a.Region == "" || len(a.Region) > MaxRegionBytes {
-			return fmt.Errorf("%w: region of an acknowledgement has %d bytes, must have 1 to %d", ErrSplit, len(a.Region), MaxRegionBytes)
+		if a.Region == "" || len(a.Region) > maxSplitRegionBytes {
+			return fmt.Errorf("%w: region of an acknowledgement has %d bytes, must have 1 to %d", ErrSplit, len(a.Region), maxSplitRegionBytes)
 		}
 	}
 	return nil

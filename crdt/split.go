@@ -12,8 +12,10 @@ import (
 const (
 	// MaxWeight bounds the weight of a region.
 	MaxWeight = 1_000_000
-	// MaxSplitRegions bounds the regions of a split.
-	MaxSplitRegions = 64
+	// MaxSplitRegions bounds the regions of a split, maxSplitRegionBytes the name
+	// of one: so that all that is ever known of splits goes into one message.
+	MaxSplitRegions     = 64
+	maxSplitRegionBytes = 63
 )
 
 // ErrSplit is wrapped by every error that says a split breaks the rules.
@@ -41,8 +43,8 @@ func NewSplit(version uint64, weights []Weight) (Split, error) {
 }
 
 // Validate says which rule a split breaks: the version is at least 1, there are
-// at most MaxSplitRegions regions, named as those of replicas are, each once and
-// in order, weights are at most MaxWeight and not all 0. The error wraps ErrSplit.
+// at most MaxSplitRegions regions with names of 1 to 63 bytes, each once and in
+// order, weights are at most MaxWeight and not all 0. The error wraps ErrSplit.
 func (s Split) Validate() error {
 	switch {
 	case s.Version == 0:
@@ -53,8 +55,8 @@ func (s Split) Validate() error {
 	var sum uint64
 	for i, w := range s.Weights {
 		switch {
-		case w.Region == "" || len(w.Region) > MaxRegionBytes:
-			return fmt.Errorf("%w: region has %d bytes, must have 1 to %d", ErrSplit, len(w.Region), MaxRegionBytes)
+		case w.Region == "" || len(w.Region) > maxSplitRegionBytes:
+			return fmt.Errorf("%w: region has %d bytes, must have 1 to %d", ErrSplit, len(w.Region), maxSplitRegionBytes)
 		case w.Weight > MaxWeight:
 			return fmt.Errorf("%w: weight of %q is %d, may be %d", ErrSplit, w.Region, w.Weight, MaxWeight)
 		case i > 0 && s.Weights[i-1].Region >= w.Region:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -83,6 +84,7 @@ func TestSplitValidate(t *testing.T) {
 		"no name":     {1, []Weight{{"", 1}}},
 		"out of line": {1, []Weight{{"b", 1}, {"a", 1}}},
 		"twice":       {1, []Weight{{"a", 1}, {"a", 1}}},
+		"long name":   {1, []Weight{{strings.Repeat("a", 64), 1}}},
 		"heavy":       {1, []Weight{{"a", MaxWeight + 1}}},
 		"too many":    {1, manyWeights(MaxSplitRegions + 1)},
 	} {

@@ -52,6 +52,7 @@ type Core struct {
 	// ask before the membership protocol tells of it.
 	early map[string]*request
 
+	splits    splits
 	firstSync bool
 	// Exchanges begun, and epochs: see BeginExchange.
 	exchanges       uint64
@@ -189,8 +190,8 @@ func (c *Core) Undelivered(now time.Duration, to string) {
 func (c *Core) Peers() int { return len(c.peers) }
 
 // FirstSync says whether a session with some peer came to its end: this node has
-// all that the peer had.
-func (c *Core) FirstSync() bool { return c.firstSync }
+// all that the peer had, its splits included.
+func (c *Core) FirstSync() bool { return c.firstSync && !c.lacksSplits() }
 
 // Counters returns the counts so far.
 func (c *Core) Counters() Counters { return c.counters }
@@ -257,6 +258,7 @@ func (c *Core) begin(now time.Duration, in *Inbound) error {
 	c.counters.BytesReceived += uint64(in.bytes)
 	c.counters.RefusedInvalid += uint64(in.invalid)
 	c.hear(now, in.heard)
+	c.hearSplits(now, p, in)
 	return nil
 }
 

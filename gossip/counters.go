@@ -31,6 +31,9 @@ type Counters struct {
 	// RepairsDropped, times that such rows were too many: the peer finds them.
 	RowsUnknown, RowsRepaired, RepairsDropped uint64
 
+	// SplitsSent counts frames that told a peer of splits.
+	SplitsSent uint64
+
 	// Exchanges counts those this node began.
 	Exchanges uint64
 

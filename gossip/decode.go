@@ -30,6 +30,8 @@ type Inbound struct {
 	request          *request // nil: none
 	reply            *reply
 	stream, sequence uint64
+	splitsDigest     uint64
+	splits           *crdt.Splits // nil: none
 	// Entries left out because their numbers break the rules.
 	invalid int
 	bytes   int
@@ -77,7 +79,7 @@ func decode(frame []byte) (*Inbound, error) {
 		node: f.Node, region: f.Region, repair: f.Repair,
 		stream: f.Stream, sequence: f.Sequence, bytes: len(frame),
 	}
-	for _, read := range [...]func(*wirev1.Frame) error{in.readHeard, in.readRows, in.readDeltas, in.readUnknown, in.readSync} {
+	for _, read := range [...]func(*wirev1.Frame) error{in.readHeard, in.readRows, in.readDeltas, in.readUnknown, in.readSync, in.readSplits} {
 		if err := read(&f); err != nil {
 			return nil, err
 		}

@@ -65,6 +65,14 @@
 // is asked for one enters a new epoch: replies of the store to calls made in an
 // earlier one are lost ([Mesh.RecordAt]).
 //
+// # Splits
+//
+// How rights are shared out ([crdt.Splits]) is known to all nodes. Every frame
+// carries a digest of what its sender knows; who sees that a peer has another
+// tells it all, at once and twice a second until the digests are the same. A
+// node's first session has ended only once it knows what its peers have shown to
+// know.
+//
 // # Gifts
 //
 // A gift that others heard of must not be forgotten. Until this node's disk holds

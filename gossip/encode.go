@@ -27,6 +27,8 @@ const (
 	frameRepair        = 18
 	frameRequest       = 19
 	frameAnswer        = 20
+	frameSplitsDigest  = 21
+	frameSplits        = 22
 
 	heardRegion = 1
 	heardAgeMs  = 2

@@ -37,6 +37,7 @@ func goodFrame() *wirev1.Frame {
 			Groups: []*wirev1.Group{{Group: 255, Leaves: make([]byte, 1024)}}, LeavesDone: 3, After: make([]byte, 16), Wants: []byte{1, 2, 3, 4},
 		},
 		Stream: 1<<40 | 1, Sequence: 1, HeldMs: 20,
+		SplitsDigest: 1 << 50, Splits: goodSplits(),
 	}
 }
 
@@ -189,6 +190,13 @@ func TestMalformedFramesHaveNoEffect(t *testing.T) {
 		"short row ID in answer": func(f *wirev1.Frame) { f.Answer.After = make([]byte, 15) },
 		"short want":             func(f *wirev1.Frame) { f.Answer.Wants = make([]byte, 5) },
 		"too many wants":         func(f *wirev1.Frame) { f.Answer.Wants = make([]byte, 4*(maxMarks+1)) },
+		"splits of version 0":    func(f *wirev1.Frame) { f.Splits.Versions[0].Version = 0 },
+		"splits out of order":    func(f *wirev1.Frame) { f.Splits.Versions[1].Version = 1 },
+		"too many splits":        func(f *wirev1.Frame) { f.Splits.Versions = make([]*wirev1.SplitVersion, crdt.MaxSplits+1) },
+		"version of no split":    func(f *wirev1.Frame) { f.Splits.Versions[0].Rivals = nil },
+		"weight of nobody":       func(f *wirev1.Frame) { f.Splits.Versions[0].Rivals[0].Weights[0].Region = "" },
+		"huge weight":            func(f *wirev1.Frame) { f.Splits.Versions[0].Rivals[0].Weights[0].Weight = crdt.MaxWeight + 1 },
+		"ack of nobody":          func(f *wirev1.Frame) { f.Splits.Versions[1].Acks[0].Region = "" },
 		"broken last row":        func(f *wirev1.Frame) { f.Rows = append(f.Rows, &wirev1.Row{Rule: "r"}) },
 		"too long":               func(f *wirev1.Frame) { f.Rows = append(f.Rows, &wirev1.Row{Rule: long(maxFrameBytes)}) },
 	} {
@@ -201,7 +209,7 @@ func TestMalformedFramesHaveNoEffect(t *testing.T) {
 		if !errors.Is(err, ErrFrame) || n.MalformedFrames+n.ForeignFrames != 1 {
 			t.Errorf("%s: error %v, counters %+v", what, err, n)
 		}
-		if core.Len() != 0 || ages(core, 10*time.Second)["us"] != -1 || len(core.byName["us-1"].requests) != 0 || core.takeUrgent() {
+		if core.Len() != 0 || ages(core, 10*time.Second)["us"] != -1 || len(core.byName["us-1"].requests) != 0 || core.takeUrgent() || core.SplitsChanges() != 0 {
 			t.Errorf("%s: had an effect", what)
 		}
 	}
@@ -266,7 +274,7 @@ func FuzzStep(f *testing.F) {
 		record(core, testName("mine"), testEntry("eu", 1))
 		before := core.Changes()
 		if err := step(core, 0, frame); err != nil {
-			if core.Changes() != before || core.Len() != 1 || len(core.byName["us-1"].requests) != 0 {
+			if core.Changes() != before || core.Len() != 1 || len(core.byName["us-1"].requests) != 0 || core.SplitsChanges() != 0 {
 				t.Fatalf("%v, and yet it had an effect", err)
 			}
 			return

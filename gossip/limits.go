@@ -46,6 +46,10 @@ const (
 	silencePatience = 3 * time.Second
 	silenceInterval = 10 * time.Second
 
+	// splitsPatience is how long a peer that was told of splits may show that it
+	// knows others until it is told again.
+	splitsPatience = 500 * time.Millisecond
+
 	// maxRowsBytes bounds the rows of one frame.
 	maxRowsBytes = 256 << 10
 	// maxFrameBytes bounds a frame: its rows, or one row that is larger, and

@@ -15,6 +15,7 @@ type peer struct {
 	in  inStream
 
 	session session
+	splits  peerSplits
 	// Its requests that wait to be answered, and when it last made one.
 	requests   []*request
 	asked      bool

@@ -54,7 +54,7 @@ func (c *Core) Next(now time.Duration) (m Message, more bool) {
 	if p := c.nextPeer(func(p *peer) bool { return p.heartbeatDue(now) }); p != nil {
 		return c.newsFrame(now, p, &batch{}), true
 	}
-	for _, next := range [...]func(time.Duration) (Message, bool){c.nextUnknown, c.nextRequest, c.nextAnswer, c.nextRepair} {
+	for _, next := range [...]func(time.Duration) (Message, bool){c.nextSplits, c.nextUnknown, c.nextRequest, c.nextAnswer, c.nextRepair} {
 		if m, more := next(now); more {
 			return m, true
 		}
@@ -119,6 +119,7 @@ func (c *Core) frame(now time.Duration, p *peer) []byte {
 	f = appendText(f, frameRegion, c.region)
 	f = appendFixed(f, frameStream, p.out.number)
 	f = appendUint(f, frameSequence, p.out.next())
+	f = appendFixed(f, frameSplitsDigest, c.splits.digest)
 	for i, name := range c.regions.names {
 		f = appendText(f, frameRegions, name)
 		if age, known := c.age(now, i); known {

@@ -53,8 +53,11 @@ type Frame struct {
 	// The rows are not news to all: they answer a request or fill a gap.
 	Repair bool `protobuf:"varint,18,opt,name=repair,proto3" json:"repair,omitempty"`
 	// Of a session that finds what two nodes have not in common.
-	Request       *SyncRequest `protobuf:"bytes,19,opt,name=request,proto3" json:"request,omitempty"`
-	Answer        *SyncAnswer  `protobuf:"bytes,20,opt,name=answer,proto3" json:"answer,omitempty"`
+	Request *SyncRequest `protobuf:"bytes,19,opt,name=request,proto3" json:"request,omitempty"`
+	Answer  *SyncAnswer  `protobuf:"bytes,20,opt,name=answer,proto3" json:"answer,omitempty"`
+	// Digest of the splits the sender knows, 0 for none: who has another sends all.
+	SplitsDigest  uint64  `protobuf:"fixed64,21,opt,name=splits_digest,json=splitsDigest,proto3" json:"splits_digest,omitempty"`
+	Splits        *Splits `protobuf:"bytes,22,opt,name=splits,proto3" json:"splits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -194,6 +197,289 @@ func (x *Frame) GetAnswer() *SyncAnswer {
 	return nil
 }
 
+func (x *Frame) GetSplitsDigest() uint64 {
+	if x != nil {
+		return x.SplitsDigest
+	}
+	return 0
+}
+
+func (x *Frame) GetSplits() *Splits {
+	if x != nil {
+		return x.Splits
+	}
+	return nil
+}
+
+// Splits is how the rights of quotas are shared out among regions, as far as a
+// node knows: versions in order. A snapshot keeps it, too.
+type Splits struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Versions      []*SplitVersion        `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Splits) Reset() {
+	*x = Splits{}
+	mi := &file_wire_v1_wire_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Splits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Splits) ProtoMessage() {}
+
+func (x *Splits) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_v1_wire_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Splits.ProtoReflect.Descriptor instead.
+func (*Splits) Descriptor() ([]byte, []int) {
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Splits) GetVersions() []*SplitVersion {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
+}
+
+// SplitVersion is one version of the split. There are rivals where regions were
+// told different ones.
+type SplitVersion struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Rivals  []*Split               `protobuf:"bytes,2,rep,name=rivals,proto3" json:"rivals,omitempty"`
+	// There were more rivals than these.
+	More          bool        `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
+	Acks          []*SplitAck `protobuf:"bytes,4,rep,name=acks,proto3" json:"acks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SplitVersion) Reset() {
+	*x = SplitVersion{}
+	mi := &file_wire_v1_wire_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SplitVersion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SplitVersion) ProtoMessage() {}
+
+func (x *SplitVersion) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_v1_wire_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SplitVersion.ProtoReflect.Descriptor instead.
+func (*SplitVersion) Descriptor() ([]byte, []int) {
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SplitVersion) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *SplitVersion) GetRivals() []*Split {
+	if x != nil {
+		return x.Rivals
+	}
+	return nil
+}
+
+func (x *SplitVersion) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *SplitVersion) GetAcks() []*SplitAck {
+	if x != nil {
+		return x.Acks
+	}
+	return nil
+}
+
+// Split is the weights of all regions, in order of name.
+type Split struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Weights       []*SplitWeight         `protobuf:"bytes,1,rep,name=weights,proto3" json:"weights,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Split) Reset() {
+	*x = Split{}
+	mi := &file_wire_v1_wire_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Split) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Split) ProtoMessage() {}
+
+func (x *Split) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_v1_wire_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Split.ProtoReflect.Descriptor instead.
+func (*Split) Descriptor() ([]byte, []int) {
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Split) GetWeights() []*SplitWeight {
+	if x != nil {
+		return x.Weights
+	}
+	return nil
+}
+
+// SplitWeight is that of one region.
+type SplitWeight struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Region        string                 `protobuf:"bytes,1,opt,name=region,proto3" json:"region,omitempty"`
+	Weight        uint32                 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SplitWeight) Reset() {
+	*x = SplitWeight{}
+	mi := &file_wire_v1_wire_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SplitWeight) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SplitWeight) ProtoMessage() {}
+
+func (x *SplitWeight) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_v1_wire_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SplitWeight.ProtoReflect.Descriptor instead.
+func (*SplitWeight) Descriptor() ([]byte, []int) {
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SplitWeight) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *SplitWeight) GetWeight() uint32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+// SplitAck says after which instant a region begins no period under an earlier
+// version.
+type SplitAck struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Region           string                 `protobuf:"bytes,1,opt,name=region,proto3" json:"region,omitempty"`
+	AfterUnixSeconds int64                  `protobuf:"zigzag64,2,opt,name=after_unix_seconds,json=afterUnixSeconds,proto3" json:"after_unix_seconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SplitAck) Reset() {
+	*x = SplitAck{}
+	mi := &file_wire_v1_wire_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SplitAck) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SplitAck) ProtoMessage() {}
+
+func (x *SplitAck) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_v1_wire_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SplitAck.ProtoReflect.Descriptor instead.
+func (*SplitAck) Descriptor() ([]byte, []int) {
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SplitAck) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *SplitAck) GetAfterUnixSeconds() int64 {
+	if x != nil {
+		return x.AfterUnixSeconds
+	}
+	return 0
+}
+
 // SyncRequest asks for what the receiver has and the sender has not. It holds
 // either the spans of all the sender's rows, or groups or leaves of one span.
 type SyncRequest struct {
@@ -233,7 +519,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_wire_v1_wire_proto_msgTypes[1]
+	mi := &file_wire_v1_wire_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -245,7 +531,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[1]
+	mi := &file_wire_v1_wire_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -258,7 +544,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{1}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SyncRequest) GetSession() uint64 {
@@ -383,7 +669,7 @@ type SyncAnswer struct {
 
 func (x *SyncAnswer) Reset() {
 	*x = SyncAnswer{}
-	mi := &file_wire_v1_wire_proto_msgTypes[2]
+	mi := &file_wire_v1_wire_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -395,7 +681,7 @@ func (x *SyncAnswer) String() string {
 func (*SyncAnswer) ProtoMessage() {}
 
 func (x *SyncAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[2]
+	mi := &file_wire_v1_wire_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -408,7 +694,7 @@ func (x *SyncAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncAnswer.ProtoReflect.Descriptor instead.
 func (*SyncAnswer) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{2}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SyncAnswer) GetSession() uint64 {
@@ -483,7 +769,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_wire_v1_wire_proto_msgTypes[3]
+	mi := &file_wire_v1_wire_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -495,7 +781,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[3]
+	mi := &file_wire_v1_wire_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -508,7 +794,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{3}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Span) GetStartUnixSeconds() int64 {
@@ -551,7 +837,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_wire_v1_wire_proto_msgTypes[4]
+	mi := &file_wire_v1_wire_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -563,7 +849,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[4]
+	mi := &file_wire_v1_wire_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -576,7 +862,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{4}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Group) GetGroup() uint32 {
@@ -607,7 +893,7 @@ type Heard struct {
 
 func (x *Heard) Reset() {
 	*x = Heard{}
-	mi := &file_wire_v1_wire_proto_msgTypes[5]
+	mi := &file_wire_v1_wire_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -619,7 +905,7 @@ func (x *Heard) String() string {
 func (*Heard) ProtoMessage() {}
 
 func (x *Heard) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[5]
+	mi := &file_wire_v1_wire_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -632,7 +918,7 @@ func (x *Heard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heard.ProtoReflect.Descriptor instead.
 func (*Heard) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{5}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Heard) GetRegion() uint32 {
@@ -672,7 +958,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_wire_v1_wire_proto_msgTypes[6]
+	mi := &file_wire_v1_wire_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +970,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[6]
+	mi := &file_wire_v1_wire_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +983,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{6}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Row) GetRule() string {
@@ -763,7 +1049,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_wire_v1_wire_proto_msgTypes[7]
+	mi := &file_wire_v1_wire_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -775,7 +1061,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[7]
+	mi := &file_wire_v1_wire_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -788,7 +1074,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{7}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Entry) GetRegion() uint32 {
@@ -868,7 +1154,7 @@ type Gift struct {
 
 func (x *Gift) Reset() {
 	*x = Gift{}
-	mi := &file_wire_v1_wire_proto_msgTypes[8]
+	mi := &file_wire_v1_wire_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -880,7 +1166,7 @@ func (x *Gift) String() string {
 func (*Gift) ProtoMessage() {}
 
 func (x *Gift) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_v1_wire_proto_msgTypes[8]
+	mi := &file_wire_v1_wire_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -893,7 +1179,7 @@ func (x *Gift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gift.ProtoReflect.Descriptor instead.
 func (*Gift) Descriptor() ([]byte, []int) {
-	return file_wire_v1_wire_proto_rawDescGZIP(), []int{8}
+	return file_wire_v1_wire_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Gift) GetRegion() uint32 {
@@ -921,7 +1207,7 @@ var File_wire_v1_wire_proto protoreflect.FileDescriptor
 
 const file_wire_v1_wire_proto_rawDesc = "" +
 	"\n" +
-	"\x12wire/v1/wire.proto\x12\fweir.wire.v1\"\xea\x03\n" +
+	"\x12wire/v1/wire.proto\x12\fweir.wire.v1\"\xbd\x04\n" +
 	"\x05Frame\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x16\n" +
@@ -937,7 +1223,24 @@ const file_wire_v1_wire_proto_rawDesc = "" +
 	"\aunknown\x18\x11 \x01(\fR\aunknown\x12\x16\n" +
 	"\x06repair\x18\x12 \x01(\bR\x06repair\x123\n" +
 	"\arequest\x18\x13 \x01(\v2\x19.weir.wire.v1.SyncRequestR\arequest\x120\n" +
-	"\x06answer\x18\x14 \x01(\v2\x18.weir.wire.v1.SyncAnswerR\x06answerJ\x04\b\a\x10\vJ\x04\b\x0e\x10\x0f\"\xa0\x03\n" +
+	"\x06answer\x18\x14 \x01(\v2\x18.weir.wire.v1.SyncAnswerR\x06answer\x12#\n" +
+	"\rsplits_digest\x18\x15 \x01(\x06R\fsplitsDigest\x12,\n" +
+	"\x06splits\x18\x16 \x01(\v2\x14.weir.wire.v1.SplitsR\x06splitsJ\x04\b\a\x10\vJ\x04\b\x0e\x10\x0f\"@\n" +
+	"\x06Splits\x126\n" +
+	"\bversions\x18\x01 \x03(\v2\x1a.weir.wire.v1.SplitVersionR\bversions\"\x95\x01\n" +
+	"\fSplitVersion\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x04R\aversion\x12+\n" +
+	"\x06rivals\x18\x02 \x03(\v2\x13.weir.wire.v1.SplitR\x06rivals\x12\x12\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\x12*\n" +
+	"\x04acks\x18\x04 \x03(\v2\x16.weir.wire.v1.SplitAckR\x04acks\"<\n" +
+	"\x05Split\x123\n" +
+	"\aweights\x18\x01 \x03(\v2\x19.weir.wire.v1.SplitWeightR\aweights\"=\n" +
+	"\vSplitWeight\x12\x16\n" +
+	"\x06region\x18\x01 \x01(\tR\x06region\x12\x16\n" +
+	"\x06weight\x18\x02 \x01(\rR\x06weight\"P\n" +
+	"\bSplitAck\x12\x16\n" +
+	"\x06region\x18\x01 \x01(\tR\x06region\x12,\n" +
+	"\x12after_unix_seconds\x18\x02 \x01(\x12R\x10afterUnixSeconds\"\xa0\x03\n" +
 	"\vSyncRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1a\n" +
@@ -1015,33 +1318,43 @@ func file_wire_v1_wire_proto_rawDescGZIP() []byte {
 	return file_wire_v1_wire_proto_rawDescData
 }
 
-var file_wire_v1_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_wire_v1_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_wire_v1_wire_proto_goTypes = []any{
-	(*Frame)(nil),       // 0: weir.wire.v1.Frame
-	(*SyncRequest)(nil), // 1: weir.wire.v1.SyncRequest
-	(*SyncAnswer)(nil),  // 2: weir.wire.v1.SyncAnswer
-	(*Span)(nil),        // 3: weir.wire.v1.Span
-	(*Group)(nil),       // 4: weir.wire.v1.Group
-	(*Heard)(nil),       // 5: weir.wire.v1.Heard
-	(*Row)(nil),         // 6: weir.wire.v1.Row
-	(*Entry)(nil),       // 7: weir.wire.v1.Entry
-	(*Gift)(nil),        // 8: weir.wire.v1.Gift
+	(*Frame)(nil),        // 0: weir.wire.v1.Frame
+	(*Splits)(nil),       // 1: weir.wire.v1.Splits
+	(*SplitVersion)(nil), // 2: weir.wire.v1.SplitVersion
+	(*Split)(nil),        // 3: weir.wire.v1.Split
+	(*SplitWeight)(nil),  // 4: weir.wire.v1.SplitWeight
+	(*SplitAck)(nil),     // 5: weir.wire.v1.SplitAck
+	(*SyncRequest)(nil),  // 6: weir.wire.v1.SyncRequest
+	(*SyncAnswer)(nil),   // 7: weir.wire.v1.SyncAnswer
+	(*Span)(nil),         // 8: weir.wire.v1.Span
+	(*Group)(nil),        // 9: weir.wire.v1.Group
+	(*Heard)(nil),        // 10: weir.wire.v1.Heard
+	(*Row)(nil),          // 11: weir.wire.v1.Row
+	(*Entry)(nil),        // 12: weir.wire.v1.Entry
+	(*Gift)(nil),         // 13: weir.wire.v1.Gift
 }
 var file_wire_v1_wire_proto_depIdxs = []int32{
-	5, // 0: weir.wire.v1.Frame.heard:type_name -> weir.wire.v1.Heard
-	6, // 1: weir.wire.v1.Frame.rows:type_name -> weir.wire.v1.Row
-	1, // 2: weir.wire.v1.Frame.request:type_name -> weir.wire.v1.SyncRequest
-	2, // 3: weir.wire.v1.Frame.answer:type_name -> weir.wire.v1.SyncAnswer
-	3, // 4: weir.wire.v1.SyncRequest.spans:type_name -> weir.wire.v1.Span
-	3, // 5: weir.wire.v1.SyncAnswer.spans:type_name -> weir.wire.v1.Span
-	4, // 6: weir.wire.v1.SyncAnswer.groups:type_name -> weir.wire.v1.Group
-	7, // 7: weir.wire.v1.Row.entries:type_name -> weir.wire.v1.Entry
-	8, // 8: weir.wire.v1.Entry.gifts:type_name -> weir.wire.v1.Gift
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	10, // 0: weir.wire.v1.Frame.heard:type_name -> weir.wire.v1.Heard
+	11, // 1: weir.wire.v1.Frame.rows:type_name -> weir.wire.v1.Row
+	6,  // 2: weir.wire.v1.Frame.request:type_name -> weir.wire.v1.SyncRequest
+	7,  // 3: weir.wire.v1.Frame.answer:type_name -> weir.wire.v1.SyncAnswer
+	1,  // 4: weir.wire.v1.Frame.splits:type_name -> weir.wire.v1.Splits
+	2,  // 5: weir.wire.v1.Splits.versions:type_name -> weir.wire.v1.SplitVersion
+	3,  // 6: weir.wire.v1.SplitVersion.rivals:type_name -> weir.wire.v1.Split
+	5,  // 7: weir.wire.v1.SplitVersion.acks:type_name -> weir.wire.v1.SplitAck
+	4,  // 8: weir.wire.v1.Split.weights:type_name -> weir.wire.v1.SplitWeight
+	8,  // 9: weir.wire.v1.SyncRequest.spans:type_name -> weir.wire.v1.Span
+	8,  // 10: weir.wire.v1.SyncAnswer.spans:type_name -> weir.wire.v1.Span
+	9,  // 11: weir.wire.v1.SyncAnswer.groups:type_name -> weir.wire.v1.Group
+	12, // 12: weir.wire.v1.Row.entries:type_name -> weir.wire.v1.Entry
+	13, // 13: weir.wire.v1.Entry.gifts:type_name -> weir.wire.v1.Gift
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_wire_v1_wire_proto_init() }
@@ -1055,7 +1368,7 @@ func file_wire_v1_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_v1_wire_proto_rawDesc), len(file_wire_v1_wire_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
