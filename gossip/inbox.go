@@ -106,6 +106,7 @@ func (m *Mesh) stepRows(at time.Duration, in *Inbound) (more bool, err error) {
 
 // follow tells those who wait what became of the core. The caller holds m.mu.
 func (m *Mesh) follow() {
+	m.shareSplits()
 	m.noteGifts()
 	m.wakeExchanges()
 	if m.core.takeUrgent() {

@@ -47,6 +47,8 @@ type Mesh struct {
 	giftsToSave chan struct{}
 	kick        chan struct{} // something is to be sent at once
 
+	splits sharedSplits
+
 	// mu guards what follows. It is never held over input or output.
 	mu         sync.Mutex
 	core       *Core

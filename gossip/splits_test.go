@@ -256,3 +256,22 @@ func FuzzDecodeSplits(f *testing.F) {
 		}
 	})
 }
+
+// TestMeshesAgreeOnSplits: what one is given, all read.
+func TestMeshesAgreeOnSplits(t *testing.T) {
+	a := open(t, testConfig("eu-1", "eu"))
+	b := open(t, testConfig("us-1", "us", a.Addr()))
+	if a.Splits().Len() != 0 || a.Splits() != a.Splits() {
+		t.Error("splits of nobody")
+	}
+	a.MergeSplits(oneSplit(t, 1, 1, 2, 1))
+	eventually(t, "the split is heard", func() bool { return b.Splits().Share("eu", 0, 100) == 50 })
+	before := b.Splits()
+	if !a.Acknowledge(1, crdt.Ack{Region: "eu", After: 7}) {
+		t.Error("not acknowledged")
+	}
+	eventually(t, "the acknowledgement is heard", func() bool { return b.Splits().Acknowledged(1, "eu") })
+	if before.Acknowledged(1, "eu") {
+		t.Error("what was read changed")
+	}
+}
