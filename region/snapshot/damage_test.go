@@ -28,6 +28,9 @@ func soundFile(t testing.TB) []byte {
 	if _, err := f.DropEnded(0); err != nil {
 		t.Fatal(err)
 	}
+	if err := f.SaveSplits(testSplits(1, 2, 3)); err != nil {
+		t.Fatal(err)
+	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +61,9 @@ func useDamaged(t testing.TB, content []byte) {
 		if !proto.Equal(row, one) && !proto.Equal(row, two) {
 			t.Errorf("row %v was never saved", row)
 		}
+	}
+	if s, err := f.LoadSplits(); err == nil && s != nil && !proto.Equal(s, testSplits(1, 2, 3)) {
+		t.Errorf("splits %v were never saved", s)
 	}
 	if err := f.Save(t.Context(), testRows(500, day, 1)); err != nil {
 		t.Error(err)
