@@ -92,7 +92,7 @@ func changes(t *testing.T, s Subject) {
 	give := store.Change{Kind: store.Give, To: "us", Units: 300, Keep: 100}
 	change(t, s, q, give, 300)
 	change(t, s, q, give, 0) // asked again
-	give.To, give.Units = "ap", 1<<60
+	give.To, give.Units = "ap", quota.MaxUnits
 	if got := change(t, s, q, give, 550); got.RegionRights != 100 || got.Entry.Gifts.To("us") != 300 || got.Entry.Gifts.To("ap") != 550 {
 		t.Errorf("after gifts: %+v", got)
 	}
