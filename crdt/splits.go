@@ -47,7 +47,9 @@ func NewSplits(known []Known) (Splits, error) {
 		if i > 0 && known[i-1].Version >= k.Version {
 			return Splits{}, fmt.Errorf("%w: version %d is not after %d", ErrSplit, k.Version, known[i-1].Version)
 		}
-		s.join(k)
+		ordered := Known{Version: k.Version}
+		ordered.join(k)
+		s.join(ordered)
 	}
 	return s, nil
 }

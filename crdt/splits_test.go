@@ -138,6 +138,18 @@ func TestMergeOfSplitsIsAJoin(t *testing.T) {
 		if err != nil || !sameSplits(back, merged) {
 			t.Errorf("handed out and taken in again: %v", err)
 		}
+		// In another order, and twice.
+		all := merged.All()
+		for i := range all {
+			slices.Reverse(all[i].Rivals)
+			slices.Reverse(all[i].Acks)
+			if len(all[i].Rivals) < MaxRivals {
+				all[i].Rivals = append(all[i].Rivals, all[i].Rivals[0])
+			}
+		}
+		if again, err := NewSplits(all); err != nil || !sameSplits(again, merged) {
+			t.Errorf("taken in in another order: %v", err)
+		}
 		back.Merge(&c)
 		if !reflect.DeepEqual(before, a.All()) || !sameSplits(merged, ab) {
 			t.Error("what was handed out changed")
