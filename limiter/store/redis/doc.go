@@ -19,6 +19,8 @@
 //
 //	weir:region         the region whose state this is
 //	weir:secret         what its receipts are authenticated with
+//	weir:split          how the rights of quotas are shared out among regions, as
+//	                    text, see splits.go
 //
 // Buckets share 131 072 small hashes, chosen by tag and 7 bits of the ID,
 // because no key of its own takes less than 145 bytes. Redis 7.0 has no expiry
