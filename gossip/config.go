@@ -35,6 +35,9 @@ type Config struct {
 	Store string
 	// MaxRows bounds the quota rows held.
 	MaxRows int
+	// Diskless says that the node has no disk to make gifts durable on, see
+	// MarkDurable: others are told so, and do not leave gifts to it.
+	Diskless bool
 	// Watch keeps what changed for TakeChanged, which is then to be called.
 	Watch bool
 
@@ -136,7 +139,7 @@ func (cfg *Config) validate() error {
 
 func (cfg *Config) core() *Core {
 	return NewCore(CoreConfig{
-		Node: cfg.Node, Region: cfg.Region, Regions: cfg.Regions, MaxRows: cfg.MaxRows, Watch: cfg.Watch,
+		Node: cfg.Node, Region: cfg.Region, Regions: cfg.Regions, MaxRows: cfg.MaxRows, Watch: cfg.Watch, Diskless: cfg.Diskless,
 		Rand:    rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 		NowUnix: cfg.Now().Unix(),
 	})
@@ -180,10 +183,12 @@ func (cfg *Config) memberlist(t *transport, logger *logWriter) (*memberlist.Conf
 type meta struct {
 	Region string `json:"region"`
 	Store  string `json:"store"`
+	// Diskless nodes give nothing.
+	Diskless bool `json:"diskless,omitempty"`
 }
 
 func (cfg *Config) meta() ([]byte, error) {
-	b, err := json.Marshal(meta{cfg.Region, cfg.Store})
+	b, err := json.Marshal(meta{cfg.Region, cfg.Store, cfg.Diskless})
 	if err != nil {
 		return nil, fmt.Errorf("%w: region: %w", ErrConfig, err)
 	}

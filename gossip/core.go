@@ -17,6 +17,9 @@ type CoreConfig struct {
 	Regions []string
 	// MaxRows bounds the rows held.
 	MaxRows int
+	// Diskless says that the node has no disk to make gifts durable on: it tells
+	// those that another node of its region tells it.
+	Diskless bool
 	// Watch keeps what changed for TakeChanged.
 	Watch bool
 	// Rand chooses peers and numbers; the core is its only user.
@@ -41,6 +44,7 @@ type Core struct {
 	again    map[string]*news // to be told to another node of a region
 	unsaved  changes          // to be persisted
 	watch    bool
+	diskless bool
 	watched  changes // to be looked at, see TakeChanged
 	withheld withheld
 	changed  uint64
@@ -88,7 +92,7 @@ func NewCore(cfg CoreConfig) *Core {
 		rand: cfg.Rand, process: uint64(cfg.Rand.Uint32()|1) << 32,
 		nowUnix: cfg.NowUnix,
 		rows:    crdt.NewTable(cfg.MaxRows),
-		news:    news{changes: newChanges()}, fresh: newFresh(), unsaved: newChanges(), watch: cfg.Watch, watched: newChanges(), withheld: newWithheld(),
+		news:    news{changes: newChanges()}, fresh: newFresh(), unsaved: newChanges(), watch: cfg.Watch, diskless: cfg.Diskless, watched: newChanges(), withheld: newWithheld(),
 		again:   make(map[string]*news),
 		regions: newRegions(cfg.Region, cfg.Regions),
 		byName:  make(map[string]*peer),

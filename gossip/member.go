@@ -16,6 +16,8 @@ type Member struct {
 	Name, Region string
 	// Store is the kind of its region's store, "memory" or "redis".
 	Store string
+	// Diskless says that it has no disk to make gifts durable on.
+	Diskless bool
 	// Addr is IP:port of its gossip.
 	Addr string
 	// Self says that it is this node.
@@ -59,7 +61,7 @@ func (e events) NotifyJoin(n *memberlist.Node) {
 	}
 	e.m.joiner.joined(n.Name)
 	e.m.memberUp(*n, Member{
-		Name: n.Name, Region: about.Region, Store: about.Store,
+		Name: n.Name, Region: about.Region, Store: about.Store, Diskless: about.Diskless,
 		Addr: hostPort(n), Self: n.Name == e.m.cfg.Node,
 	})
 }

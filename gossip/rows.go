@@ -58,7 +58,7 @@ func (c *Core) mergeRow(now time.Duration, p *peer, in *Inbound, row *inboundRow
 	}
 	held := c.rows.Len()
 	for _, e := range row.entries {
-		changed, _ := c.merge(row, e, in.region != c.region)
+		changed, _ := c.merge(row, e, c.isTold(p, in))
 		if !changed {
 			continue
 		}
@@ -137,8 +137,7 @@ func (c *Core) ended(name crdt.RowName) bool { return c.endedAt(name.End) }
 
 func (c *Core) endedAt(end int64) bool { return end <= c.nowUnix-periodGraceSeconds }
 
-// merge takes in a valid entry. known says that its gifts are on this node's disk
-// or known in another region.
+// merge takes in a valid entry. known says that its gifts may be told to others.
 func (c *Core) merge(row *inboundRow, e crdt.Entry, known bool) (changed bool, err error) {
 	if !c.learnRegions(e) {
 		c.counters.RefusedRegions++
@@ -161,11 +160,25 @@ func (c *Core) merge(row *inboundRow, e crdt.Entry, known bool) (changed bool, e
 	}
 	if changed {
 		c.changed++
-		if c.gives(e) {
-			c.withhold(row.id, before, e, known)
-		}
+	}
+	if err == nil && c.gives(e) {
+		c.withhold(row.id, before, e, known)
 	}
 	return changed, err
+}
+
+// isTold says whether the gifts of a frame are told to others without this
+// node's disk: another region knows of them, or this node has no disk and a node
+// of its region has them on its own, as it would not have told them otherwise
+// but in an exchange.
+func (c *Core) isTold(p *peer, in *Inbound) bool {
+	if in.region != c.region {
+		return true
+	}
+	if !c.diskless || p == nil {
+		return false
+	}
+	return in.reply == nil || (in.reply.session == p.session.number && p.session.exchange == 0)
 }
 
 // learnRegions numbers the regions an entry names: the table, too, numbers those

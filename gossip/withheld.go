@@ -41,16 +41,19 @@ func (w *withheld) add(id crdt.RowID, before crdt.Entry, r crdt.Replica) {
 	}
 }
 
-func (w *withheld) release(id crdt.RowID, r crdt.Replica) {
+// release says whether the entry was withheld.
+func (w *withheld) release(id crdt.RowID, r crdt.Replica) bool {
 	list := w.rows[id]
 	i := find(list, r)
 	switch {
 	case i < 0:
+		return false
 	case len(list) == 1:
 		delete(w.rows, id)
 	default:
 		w.rows[id] = slices.Delete(list, i, i+1)
 	}
+	return true
 }
 
 // forget lets go of a row that ended.
@@ -75,13 +78,15 @@ func (w *withheld) durable(id crdt.RowID, entries []crdt.Entry) []crdt.Entry {
 	return w.entries
 }
 
-// withhold judges an entry of the own region that was merged. known says that
-// this node's disk, or another region, has it.
+// withhold judges an entry of the own region that was merged. known says that its
+// gifts may be told.
 func (c *Core) withhold(id crdt.RowID, before, e crdt.Entry, known bool) {
 	now, _ := c.rows.Entry(id, e.Replica)
 	switch {
-	case known && now == e:
-		c.withheld.release(id, e.Replica)
+	case known && now.Gifts == e.Gifts:
+		if c.withheld.release(id, e.Replica) {
+			c.news.add(id, e.Replica) // what it counted since
+		}
 	case now.Gifts != before.Gifts:
 		c.withheld.add(id, before, e.Replica)
 	}

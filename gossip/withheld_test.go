@@ -63,6 +63,32 @@ func TestGiftsLeaveTheNodeOnceTheyAreDurable(t *testing.T) {
 	}
 }
 
+// A node without a disk tells what another node of its region has on its own, also
+// what it counted itself since; what it learnt in its store it does not.
+func TestADisklessNodeTellsWhatItIsTold(t *testing.T) {
+	c := newCluster(t, Peer{"eu-1", "eu"}, Peer{"eu-2", "eu"}, Peer{"us-1", "us"})
+	c.cores["eu-2"].diskless = true
+	c.ticks(10)
+	record(c.cores["eu-2"], testName("k"), gift("eu", 2, "us", 10))
+	c.ticks(10)
+	if given(c.cores["us-1"], "k", "us") != 0 || given(c.cores["eu-1"], "k", "us") != 0 {
+		t.Fatal("a gift left a node without a disk that no disk holds")
+	}
+	record(c.cores["eu-1"], testName("k"), gift("eu", 2, "us", 10))
+	later := gift("eu", 3, "us", 10)
+	record(c.cores["eu-2"], testName("k"), later)
+	saveAll(c.cores["eu-1"])
+	c.ticks(20)
+	for _, name := range []string{"eu-1", "us-1"} {
+		if given(c.cores[name], "k", "us") != 10 || c.value(name, "k") != later.Taken {
+			t.Errorf("%s knows of %d given and %d taken, want 10 and %d", name, given(c.cores[name], "k", "us"), c.value(name, "k"), later.Taken)
+		}
+	}
+	if n := c.cores["eu-2"].Withheld(); n != 0 {
+		t.Errorf("the node without a disk withholds %d rows", n)
+	}
+}
+
 // What another region knows, or the disk had, is no secret.
 func TestGiftsKnownElsewhereAreNotWithheld(t *testing.T) {
 	eu, us := testCore("eu-1", "eu"), testCore("us-1", "us")

@@ -71,7 +71,7 @@ func (g *giver) look(ctx context.Context) {
 	if len(g.ids) == 0 || !g.able() {
 		return
 	}
-	own := g.ownMembers()
+	own := g.givers()
 	g.lookRound()
 	var changes []*store.Change
 	for _, id := range g.ids {
@@ -87,9 +87,10 @@ func (g *giver) look(ctx context.Context) {
 	g.apply(ctx, changes)
 }
 
-func (g *giver) ownMembers() (names []string) {
+// givers are the nodes of this region that can give.
+func (g *giver) givers() (names []string) {
 	for _, m := range g.mesh.Members() {
-		if m.Region == g.region {
+		if m.Region == g.region && !m.Diskless {
 			names = append(names, m.Name)
 		}
 	}
