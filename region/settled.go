@@ -39,8 +39,8 @@ func (n *Node) takeInSettled(ctx context.Context) {
 		case q := <-n.settled.rows:
 			c := store.Change{QuotaRow: q, Kind: store.Open}
 			c.Reign = n.store.Reign(c.Tag)
-			if !n.ledger.View(&c.QuotaRow) {
-				continue
+			if !n.ledger.View(&c.QuotaRow) || c.Row.Generation != q.Row.Generation {
+				continue // no room, or the row was reset meanwhile
 			}
 			if n.store.Apply(ctx, []*store.Change{&c}); c.Status == store.Allowed {
 				n.ledger.Record(&c.QuotaRow) // what is not believed is read with all others

@@ -32,7 +32,7 @@ func (r *Row) TakeLease(b Bounds, node string, id RequestID, want, nowUs int64) 
 	if held && nowUs < out.TakenUs+LeaseNameWait.Microseconds() {
 		return 0
 	}
-	units = min(want, r.Sums().Left(b)/LeaseShare)
+	units = min(want, r.Sums().Left(b)/LeaseShare, MaxUnits-r.Own.Taken)
 	if units <= 0 {
 		return 0
 	}

@@ -24,7 +24,7 @@ local function row_take_lease(row, leases, node, id, want, now)
   if out and now < taken_us + lease_name_wait then return 0 end
   local left = math.max(0, math.min(row.ceiling - row.net, row_rights(row)))
   -- fmod, because a quotient may be rounded up to the next integer.
-  local units = math.min(want, (left - math.fmod(left, lease_share)) / lease_share)
+  local units = math.min(want, (left - math.fmod(left, lease_share)) / lease_share, max_units - row.own.taken)
   if units <= 0 then return 0 end
   redis.call('HSET', leases, node, row.reign .. id .. string.format('%.0f %.0f', units, now))
   redis.call('PEXPIREAT', leases, ARGV[row.arg + 3])

@@ -114,6 +114,7 @@ end
 -- not let them through by itself.
 local function row_try(row, cost)
   if cost == 0 then return 1 end
+  if cost > max_units - row.own.taken then return 2 end -- could not be counted exactly
   if row.net + cost > row.ceiling then return 2 end
   if cost > row_rights(row) then return 3 end
   return 1
@@ -139,7 +140,9 @@ local function row_write(row)
   if row.changed then row_put(row, row.reign, entry_format(row.own)) end
   if not row.put then return end
   if not row.named then row_put(row, 'n', ARGV[row.arg + 4]) end
-  redis.call('HSET', row.key, unpack(row.put))
+  for i = 1, #row.put, 1000 do -- more do not fit the stack
+    redis.call('HSET', row.key, unpack(row.put, i, math.min(i + 999, #row.put)))
+  end
   if not row.named then redis.call('PEXPIREAT', row.key, ARGV[row.arg + 3]) end
 end
 

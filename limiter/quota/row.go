@@ -52,6 +52,16 @@ func (r *Row) Sums() Sums {
 	return s
 }
 
+// Try says whether cost more units may be taken: within the bounds, and while
+// what this reign took can be counted exactly. Units that were given back do not
+// make room for that.
+func (r *Row) Try(b Bounds, cost int64) Outcome {
+	if cost > MaxUnits-r.Own.Taken {
+		return Exhausted
+	}
+	return r.Sums().Try(b, cost)
+}
+
 // Charge takes cost units that Try said fit.
 func (r *Row) Charge(b Bounds, cost int64) { r.Own = r.Own.Take(cost, r.Sums().Rights(b)) }
 

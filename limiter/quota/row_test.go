@@ -24,7 +24,7 @@ func TestRightsAreNeverOverspent(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
 				cost := rapid.Int64Range(0, 20).Draw(t, "cost")
-				switch out := r.Sums().Try(b, cost); out {
+				switch out := r.Try(b, cost); out {
 				case Fits:
 					r.Charge(b, cost)
 				case NoRights:
@@ -171,5 +171,20 @@ func TestLeaseNames(t *testing.T) {
 	}
 	if got := r.ReturnLease("n", two, 2) + r.ReturnLease("n", two, 2); got != 2 || r.Own.Net() != 6 {
 		t.Errorf("returned %d, net %d", got, r.Own.Net())
+	}
+}
+
+// TestTakenStaysExact: however much is given back, a reign takes no more than can
+// be counted.
+func TestTakenStaysExact(t *testing.T) {
+	b := Bounds{Ceiling: MaxUnits - 1, Allotted: Unbounded}
+	r := Row{Own: Count{Version: 1, Taken: MaxUnits - 5, Returned: MaxUnits - 5}}
+	for cost, want := range map[int64]Outcome{0: Fits, 5: Fits, 6: Exhausted, 1<<63 - 1: Exhausted} {
+		if got := r.Try(b, cost); got != want {
+			t.Errorf("cost %d: %d, want %d", cost, got, want)
+		}
+	}
+	if got := r.TakeLease(b, "n", RequestID{1}, 1000, 1); got != 5 {
+		t.Errorf("leased %d, want the 5 that can be counted", got)
 	}
 }

@@ -48,7 +48,7 @@ func (s *redis) take(c *call, t *store.QuotaTake) status {
 	}
 	r := s.touch(&t.QuotaRow)
 	b := r.bounds(&t.QuotaRow)
-	t.Outcome = r.row.Sums().Try(b, t.Cost)
+	t.Outcome = r.row.Try(b, t.Cost)
 	st := statusDenied
 	switch t.Outcome {
 	case quota.Fits:

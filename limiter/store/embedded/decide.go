@@ -201,7 +201,7 @@ func (s *Store) close(q *store.QuotaRow) {
 func (s *Store) tryQuota(t *store.QuotaTake, nowUs int64) bool {
 	r := s.open(&t.QuotaRow, t.Cost > 0, nowUs)
 	s.answer(&t.QuotaRow, r)
-	t.Outcome = r.Sums().Try(t.Bounds(), t.Cost)
+	t.Outcome = r.Try(t.Bounds(), t.Cost)
 	if t.Full && t.Cost > 0 {
 		t.Outcome = quota.Exhausted
 	}

@@ -39,7 +39,7 @@ func (r *Reference) Decide(c *store.Call, nowUs int64) {
 	for i := range c.Quotas {
 		t := &c.Quotas[i]
 		row := r.open(&t.QuotaRow)
-		if t.Outcome = row.Sums().Try(t.Bounds(), t.Cost); t.Outcome != quota.Fits {
+		if t.Outcome = row.Try(t.Bounds(), t.Cost); t.Outcome != quota.Fits {
 			c.Status = store.Denied
 		}
 	}

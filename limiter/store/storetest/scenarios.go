@@ -35,6 +35,8 @@ var scenarios = []struct {
 	{"another period", wrongPeriod},
 	{"another reign", wrongReign},
 	{"earlier entries in any order", earlier},
+	{"as many earlier entries as may be", manyEarlier},
+	{"what a reign takes stays exact", takenStaysExact},
 	{"rights bound what a region takes", rights},
 	{"a refusal for want of rights is noted", unmet},
 	{"a generation is a row of its own", generations},
