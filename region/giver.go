@@ -65,7 +65,7 @@ func (g *giver) run(ctx context.Context) {
 
 // look looks at the rows that changed. What cannot be given now, for want of a
 // disk or a store, is looked at again when the row changes: a region in need
-// says so every second.
+// says so every half second.
 func (g *giver) look(ctx context.Context) {
 	g.ids = g.mesh.TakeChanged(g.ids[:0], giveRows)
 	if len(g.ids) == 0 || !g.able() {

@@ -9,7 +9,7 @@
 // One node of each region asks its [Policy] about a row whenever the row
 // changed, and again after each gift that moved units: a policy names one gift
 // at a time, so that the next is decided knowing the last. Nothing need be asked
-// about a row that does not change: who is in want says so again once a second,
+// about a row that does not change: who is in want says so again within a second,
 // and who spends changes the row with every unit.
 //
 // What [HalfSurplus] costs was simulated: 2 to 10 regions, news every 100 ms that

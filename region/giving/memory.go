@@ -8,7 +8,7 @@ import (
 
 const (
 	// wantTime is how long a want counts after its entry last changed. Who is in
-	// want says so again once a second; the rest is for what is lost or late.
+	// want says so again within a second; the rest is for what is lost or late.
 	wantTime = 2500 * time.Millisecond
 	// maxWants bounds the wants remembered of one row. Past it the one that
 	// changed longest ago goes, and counts as new when it is seen again.

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// markInterval is how often a want of rights that goes on is told again.
-	markInterval = time.Second
+	// markInterval is how often a want of rights that goes on is told again: what
+	// others gave may have gone to smaller costs meanwhile.
+	markInterval = 500 * time.Millisecond
 	// maxRefusals bounds the rows remembered; those past it are told of with every
 	// refusal.
 	maxRefusals = 10_000

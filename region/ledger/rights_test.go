@@ -69,15 +69,15 @@ func TestRepliesFromBeforeAnExchangeAreLost(t *testing.T) {
 	}
 }
 
-// TestAWantIsToldOnceASecond, also where smaller costs pass meanwhile.
-func TestAWantIsToldOnceASecond(t *testing.T) {
+// TestAWantIsToldOnceAnInterval, also where smaller costs pass meanwhile.
+func TestAWantIsToldOnceAnInterval(t *testing.T) {
 	now := time.Hour
 	r := newRefusals(func() time.Duration { return now })
 	id := crdt.RowID{1}
 	for i, step := range []struct {
 		wait time.Duration
 		due  bool
-	}{{0, true}, {time.Second / 2, false}, {time.Second / 2, true}, {0, false}, {time.Hour, true}} {
+	}{{0, true}, {markInterval / 2, false}, {markInterval / 2, true}, {0, false}, {time.Hour, true}} {
 		now += step.wait
 		if got := r.due(id); got != step.due {
 			t.Errorf("step %d: due is %v", i, got)
