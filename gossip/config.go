@@ -62,6 +62,9 @@ type Config struct {
 	// listens: whoever asks it for its rows gets them too.
 	Saved func(add func(*crdt.Row)) error
 
+	// Splits, if not nil, are those this node had saved.
+	Splits *crdt.Splits
+
 	// Deliver, if not nil, gets what other regions Post to this one, one after
 	// another; an error means that it is to come again.
 	Deliver func(ctx context.Context, payload []byte) error

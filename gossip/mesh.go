@@ -90,6 +90,9 @@ func Open(cfg Config) (*Mesh, error) {
 		conflictAt: make(map[string]time.Duration),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	if cfg.Splits != nil {
+		m.MergeSplits(cfg.Splits)
+	}
 	if cfg.Saved != nil {
 		if err := cfg.Saved(func(row *crdt.Row) { m.Restore(row) }); err != nil {
 			return nil, fmt.Errorf("saved rows: %w", err)

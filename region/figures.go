@@ -18,6 +18,7 @@ func gauge(name, help string, read func() int64) telemetry.Figure {
 // were not believed.
 func (n *Node) rightsFigures() []telemetry.Figure {
 	return []telemetry.Figure{
+		gauge("weir_split_conflicts", "Versions of the split of quotas of which regions were told different ones; each uses the smallest of its shares.", func() int64 { return int64(len(n.mesh.Splits().Conflicts())) }),
 		counter("weir_gifts_total", "Gifts of rights this node made for its region.", n.giver.gifts.Load),
 		counter("weir_gifted_units_total", "Units of rights in those gifts.", n.giver.units.Load),
 		counter("weir_gift_failures_total", "Gifts that the store did not make; they are tried again while they are needed.", n.giver.failures.Load),

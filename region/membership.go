@@ -30,13 +30,21 @@ func (n *Node) openMesh(ctx context.Context) error {
 			return fmt.Errorf("gossip.advertise: %w", err)
 		}
 	}
+	if _, err := cfg.Splits(); err != nil {
+		return fmt.Errorf("regions: %w", err)
+	}
+	splits, err := n.savedSplits()
+	if err != nil {
+		return err
+	}
 	saved := 0
 	mesh, err := gossip.Open(gossip.Config{
 		Node: cfg.Node, Region: cfg.Region, Regions: cfg.RegionNames(), Store: cfg.StoreKind(),
-		MaxRows: cfg.Limits.QuotaRows, Watch: true,
+		MaxRows: cfg.Limits.QuotaRows, Watch: true, Diskless: n.saver == nil,
 		BindAddr: host, BindPort: port, AdvertiseAddr: advertiseHost, AdvertisePort: advertisePort,
 		Keys: n.opts.Keyring, Join: cfg.Gossip.Join,
 		Logger: n.log, Clock: bootClock(), Deliver: n.deliver,
+		Splits: splits,
 		Saved: func(add func(*crdt.Row)) error {
 			if n.saver == nil {
 				return nil
@@ -61,11 +69,7 @@ func (n *Node) openMesh(ctx context.Context) error {
 	}
 	n.log.Info("rows loaded from the snapshot", "rows", saved)
 	n.regions = newRegionStates(cfg.Region, cfg.RegionNames(), mesh)
-	splits, err := cfg.Splits()
-	if err != nil {
-		return fmt.Errorf("regions: %w", err)
-	}
-	n.ledger = ledger.New(cfg.Region, mesh, splits, bootClock())
+	n.ledger = ledger.New(cfg.Region, mesh, mesh.Splits, bootClock())
 	return nil
 }
 

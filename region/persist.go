@@ -31,6 +31,9 @@ type persister struct {
 	failing atomic.Bool // whether the last save failed
 
 	saving sync.Mutex // held while rows are written or the file is replaced
+	// splits are those that the file holds, nil for none that are known; guarded
+	// by saving.
+	splits *crdt.Splits
 }
 
 func newPersister(path string, interval time.Duration, log *slog.Logger) (*persister, error) {
@@ -123,6 +126,7 @@ func (p *persister) replace() error {
 	p.mu.Lock()
 	p.file, p.past = file, was
 	p.mu.Unlock()
+	p.splits = nil
 	var ids []crdt.RowID
 	p.mesh.Each(func(row *crdt.Row) { ids = append(ids, row.Name().ID()) })
 	for chunk := range slices.Chunk(ids, saveChunk) {
@@ -132,6 +136,9 @@ func (p *persister) replace() error {
 }
 
 func (p *persister) saveTo(ctx context.Context, file *snapshot.File) error {
+	if err := p.saveSplitsTo(file); err != nil {
+		return err
+	}
 	for {
 		rows := p.mesh.TakeUnsaved(saveChunk)
 		if len(rows) == 0 {

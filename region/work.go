@@ -48,6 +48,7 @@ func (n *Node) beginWork(context.Context) error {
 	n.work.Go(func() { n.reconcileLoop(n.workCtx) })
 	n.work.Go(func() { n.takeInSettled(n.workCtx) })
 	n.work.Go(func() { n.giver.run(n.workCtx) })
+	n.work.Go(func() { n.watchSplits(n.workCtx) })
 	n.work.Go(func() { n.leases.Run(n.workCtx) })
 	if n.saver != nil {
 		n.work.Go(func() { n.saver.run(n.workCtx) })
@@ -75,7 +76,7 @@ func (n *Node) becomeReady(ctx context.Context) {
 		return
 	}
 	close(n.met)
-	if !n.waitForStore(ctx) || !n.waitForSecret(ctx) || !n.waitForRivals(ctx) {
+	if !n.waitForStore(ctx) || !n.decideSplits(ctx) || !n.waitForSecret(ctx) || !n.waitForRivals(ctx) {
 		return
 	}
 	n.gate.Open()

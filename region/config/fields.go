@@ -81,7 +81,7 @@ var fields = []field{
 	text("node", "name", "", "the host name", "This node's name, unique among all nodes of all regions; as `region`.",
 		func(c *Config) *string { return &c.Node }, checkName),
 	{path: "regions", form: mapping, kind: "name: weight", shown: "this region alone, weight 1",
-		doc: "Every region that shares global quotas, this one included, with its weight in the first split. At most 63 regions, weights 1 to 1000000.",
+		doc: "Every region that shares global quotas, this one included, with its weight in the first split: used only where no snapshot, peer or store knows a split. At most 63 regions, weights 1 to 1000000.",
 		set: setRegions, get: getRegions},
 	text("listen.grpc", "host:port", "127.0.0.1:7420", "", "Where gRPC is served. Port 0 takes a free one.",
 		func(c *Config) *string { return &c.Listen.GRPC }, checkListen),

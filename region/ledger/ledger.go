@@ -38,8 +38,9 @@ type Ledger struct {
 }
 
 // New returns a ledger of one region's node. splits says how rights are shared
-// out; now reads a monotonic clock.
-func New(region string, rows Rows, splits crdt.Splits, now func() time.Duration) *Ledger {
+// out now: others once anything has changed; none before any is known, and then
+// nobody has a share. now reads a monotonic clock.
+func New(region string, rows Rows, splits func() *crdt.Splits, now func() time.Duration) *Ledger {
 	return &Ledger{region: region, rows: rows, shares: newShares(region, splits),
 		confirmed: newConfirmed(), refusals: newRefusals(now)}
 }

@@ -24,13 +24,8 @@ func newTestLedger(t testing.TB, maxRows int) *Ledger {
 			t.Error(err)
 		}
 	})
-	split, err := crdt.NewSplit(1, []crdt.Weight{{Region: "eu", Weight: 1}, {Region: "us", Weight: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var splits crdt.Splits
-	splits.Add(split)
-	return New("eu", mesh, splits, func() time.Duration { return 0 })
+	mesh.MergeSplits(splitOf(t, 1, 1, 1))
+	return New("eu", mesh, mesh.Splits, func() time.Duration { return 0 })
 }
 
 // quotaTake is a take of today's quota of a key, as the engine makes it in a

@@ -60,12 +60,12 @@ func (n *node) renewLedger() {
 		v = only
 	}
 	n.w.note("  %s: splits %+v, its disk has %+v", n.name, v, n.split.disk)
-	n.ledger = ledger.New(n.region.name, &n.rows, n.w.splits(v), n.now)
+	s := n.w.splits(v)
 	if n.w.mutant.LocalSplit && v.next {
-		s := crdt.Splits{}
+		s = crdt.Splits{}
 		s.Add(n.w.split(2, n.w.plan.Next))
-		n.ledger = ledger.New(n.region.name, &n.rows, s, n.now)
 	}
+	n.ledger = ledger.New(n.region.name, &n.rows, func() *crdt.Splits { return &s }, n.now)
 }
 
 // hearSplit takes in what another node knows.

@@ -24,12 +24,12 @@ const (
 	mergeTries = 8
 )
 
-// errSplits: what lies under the key is no splits.
-var errSplits = errors.New("is not how rights are shared out, as nodes write it; put right what is there, or delete the key to have it written anew")
+// ErrSplits says that what lies under the key of splits is none. It is left.
+var ErrSplits = errors.New("is not how rights are shared out, as nodes write it; put right what is there, or delete the key to have it written anew")
 
 // Splits returns the splits that lie beside the region's data. Where there are
 // none, it puts those offered, if there are any: of nodes that offer different
-// ones, all get the first's.
+// ones, all get the first's. An error wraps ErrSplits or store.ErrUnavailable.
 func (s *Store) Splits(ctx context.Context, offer *crdt.Splits) (crdt.Splits, error) {
 	if err := s.Ready(ctx); err != nil {
 		return crdt.Splits{}, err // the server may be another region's
@@ -46,7 +46,8 @@ func (s *Store) Splits(ctx context.Context, offer *crdt.Splits) (crdt.Splits, er
 }
 
 // MergeSplits has the splits beside the region's data take in what a node knows,
-// and returns what lies there then.
+// and returns what lies there then. An error wraps ErrSplits or
+// store.ErrUnavailable.
 func (s *Store) MergeSplits(ctx context.Context, known *crdt.Splits) (kept crdt.Splits, err error) {
 	if err := s.Ready(ctx); err != nil {
 		return crdt.Splits{}, err
@@ -66,7 +67,7 @@ func (s *Store) MergeSplits(ctx context.Context, known *crdt.Splits) (kept crdt.
 		switch {
 		case err == nil:
 			return kept, nil
-		case errors.Is(err, errSplits):
+		case errors.Is(err, ErrSplits):
 			return crdt.Splits{}, err
 		case !errors.Is(err, redis.TxFailedErr):
 			return crdt.Splits{}, s.unavailable(fmt.Errorf("splits: %w", err))
@@ -82,13 +83,13 @@ func (s *Store) keptSplits(get *redis.StringCmd) (crdt.Splits, error) {
 	case errors.Is(err, redis.Nil):
 		return crdt.Splits{}, nil
 	case isWrongType(err):
-		return crdt.Splits{}, fmt.Errorf("redis %s: key %s %w", s.server.Addr, splitsKey, errSplits)
+		return crdt.Splits{}, fmt.Errorf("redis %s: key %s %w", s.server.Addr, splitsKey, ErrSplits)
 	case err != nil:
 		return crdt.Splits{}, err
 	}
 	kept, err := parseSplits(text)
 	if err != nil {
-		return crdt.Splits{}, fmt.Errorf("redis %s: key %s %w: %w", s.server.Addr, splitsKey, errSplits, err)
+		return crdt.Splits{}, fmt.Errorf("redis %s: key %s %w: %w", s.server.Addr, splitsKey, ErrSplits, err)
 	}
 	return kept, nil
 }

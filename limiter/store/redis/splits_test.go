@@ -59,16 +59,16 @@ func TestSplitsAreKept(t *testing.T) {
 		"read":  func() (crdt.Splits, error) { return a.Splits(t.Context(), ours) },
 		"merge": func() (crdt.Splits, error) { return a.MergeSplits(t.Context(), ours) },
 	} {
-		if got, err := ask(); !errors.Is(err, errSplits) || !strings.Contains(err.Error(), splitsKey) || got.Len() != 0 {
+		if got, err := ask(); !errors.Is(err, ErrSplits) || !strings.Contains(err.Error(), splitsKey) || got.Len() != 0 {
 			t.Errorf("%s: got %v, %v", name, got.All(), err)
 		}
 	}
 	client.Del(t.Context(), splitsKey)
 	client.SAdd(t.Context(), splitsKey, "x")
-	if _, err := a.Splits(t.Context(), ours); !errors.Is(err, errSplits) {
+	if _, err := a.Splits(t.Context(), ours); !errors.Is(err, ErrSplits) {
 		t.Errorf("a set: %v", err)
 	}
-	if _, err := a.MergeSplits(t.Context(), ours); !errors.Is(err, errSplits) {
+	if _, err := a.MergeSplits(t.Context(), ours); !errors.Is(err, ErrSplits) {
 		t.Errorf("a set: %v", err)
 	}
 	server.Kill()
