@@ -3,6 +3,7 @@ package crdt
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -148,6 +149,7 @@ type instants struct{ first, last int64 }
 // settled says whether every region of this version and the one before it has
 // acknowledged, and the latest instant that one named.
 func (k *Known) settled(old *Known) (latest instants, all bool) {
+	latest = instants{math.MinInt64, math.MinInt64}
 	for _, splits := range [...][]Split{old.Rivals, k.Rivals} {
 		for _, split := range splits {
 			for _, w := range split.Weights {

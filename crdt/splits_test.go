@@ -212,6 +212,15 @@ func TestRivals(t *testing.T) {
 	if got := eu.Share("us", 21, 100); got != 80 {
 		t.Errorf("share %d, want 80", got)
 	}
+	// All of time has periods.
+	early := Splits{}
+	early.Add(Split{1, []Weight{{"us", 1}}})
+	early.Add(Split{2, []Weight{{"eu", 1}}})
+	early.Acknowledge(2, Ack{"eu", -10})
+	early.Acknowledge(2, Ack{"us", -10})
+	if got := early.Share("eu", -9, 100); got != 100 {
+		t.Errorf("share %d, want 100", got)
+	}
 }
 
 // TestTooManyRivals: nobody has a share where not even the rivals are known.

@@ -26,14 +26,24 @@ var quietLog = slog.New(slog.DiscardHandler)
 // the test's end stops it.
 func beginNode(t *testing.T, name string, change func(*config.Config)) *Node {
 	t.Helper()
+	return beginPatientNode(t, name, impatient(), change)
+}
+
+func impatient() waits {
 	waits := defaultWaits()
 	waits.appear, waits.restarted = time.Millisecond, time.Millisecond
 	waits.rivalry = rivalry{yield: 500 * time.Millisecond, meet: 2 * time.Second}
-	return beginPatientNode(t, name, waits, change)
+	return waits
 }
 
 // beginPatientNode does the same with these waits for others.
 func beginPatientNode(t *testing.T, name string, waits waits, change func(*config.Config)) *Node {
+	t.Helper()
+	return beginLoggedNode(t, name, waits, quietLog, change)
+}
+
+// beginLoggedNode does the same and logs there.
+func beginLoggedNode(t *testing.T, name string, waits waits, log *slog.Logger, change func(*config.Config)) *Node {
 	t.Helper()
 	rules, err := rule.Parse("rules.yaml", []byte(testRules))
 	if err != nil {
@@ -47,7 +57,7 @@ func beginPatientNode(t *testing.T, name string, waits waits, change func(*confi
 	if change != nil {
 		change(cfg)
 	}
-	n, err := Start(t.Context(), Options{Config: cfg, Rules: rules, Log: quietLog, Version: "test", waits: waits})
+	n, err := Start(t.Context(), Options{Config: cfg, Rules: rules, Log: log, Version: "test", waits: waits})
 	if err != nil {
 		t.Fatal(err)
 	}
