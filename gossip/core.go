@@ -190,6 +190,16 @@ func (c *Core) Undelivered(now time.Duration, to string) {
 	c.tellAgain(p)
 }
 
+// Silence is for how long nothing was heard of a peer, 0 of one that has not been
+// looked at yet.
+func (c *Core) Silence(now time.Duration, name string) time.Duration {
+	p := c.byName[name]
+	if p == nil || !p.watched {
+		return 0
+	}
+	return max(now-p.heardAt, 0)
+}
+
 // Peers is how many peers there are.
 func (c *Core) Peers() int { return len(c.peers) }
 

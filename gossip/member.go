@@ -18,6 +18,9 @@ type Member struct {
 	Store string
 	// Diskless says that it has no disk to make gifts durable on.
 	Diskless bool
+	// Silence is for how long nothing was heard of it; members speak twice a
+	// second.
+	Silence time.Duration
 	// Addr is IP:port of its gossip.
 	Addr string
 	// Self says that it is this node.
@@ -30,7 +33,9 @@ func (m *Mesh) Members() []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := make([]Member, 0, len(m.members))
+	now := m.cfg.Clock()
 	for _, member := range m.members {
+		member.Silence = m.core.Silence(now, member.Name)
 		out = append(out, member)
 	}
 	slices.SortFunc(out, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })

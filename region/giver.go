@@ -25,6 +25,9 @@ const (
 	// giveRows bounds the rows looked at each time, giveChanges the gifts.
 	giveRows    = 10_000
 	giveChanges = 256
+	// giverPatience is how long a node may be silent until another gives in its
+	// stead: the membership protocol takes seconds to miss it.
+	giverPatience = 1500 * time.Millisecond
 )
 
 // giver gives of this region's rights to regions that need them. What it gives
@@ -90,7 +93,7 @@ func (g *giver) look(ctx context.Context) {
 // givers are the nodes of this region that can give.
 func (g *giver) givers() (names []string) {
 	for _, m := range g.mesh.Members() {
-		if m.Region == g.region && !m.Diskless {
+		if m.Region == g.region && !m.Diskless && m.Silence < giverPatience {
 			names = append(names, m.Name)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 // shortage is a region being denied for want of rights, without a break.
 type shortage struct {
 	since  time.Duration
+	last   time.Duration // when it was last denied
 	begun  bool
 	denied int
 }
@@ -20,6 +21,18 @@ func (s *shortage) end() { *s = shortage{} }
 // others that it is connected with hold rights beyond their reserve.
 const rightsPatience = 2 * time.Second
 
+// askingPause is how long nobody may ask until a shortage is over: a want that is
+// not told again is forgotten.
+const askingPause = time.Second
+
+// patience is longer where a link stays dead for good: news goes round it.
+func (w *world) patience() time.Duration {
+	if len(w.net.holes) > 0 {
+		return 2 * rightsPatience
+	}
+	return rightsPatience
+}
+
 // refused judges a denial for want of rights.
 func (t *truth) refused(n *node, name crdt.RowName, cost int64) {
 	w := t.w
@@ -29,12 +42,13 @@ func (t *truth) refused(n *node, name crdt.RowName, cost int64) {
 		s.end()
 		return
 	}
-	if !s.begun {
+	if !s.begun || w.now-s.last > askingPause {
 		s.begun, s.since = true, w.now
 	}
+	s.last = w.now
 	s.denied++
 	w.report.Shortest = max(w.report.Shortest, w.now-s.since)
-	if w.now-s.since > rightsPatience {
+	if w.now-s.since > w.patience() {
 		w.violate("liveness", "%s has been denied %s for want of rights for %v, and others have enough: %s", n.region.name, label(name), w.now-s.since, t.show(rt))
 	}
 }

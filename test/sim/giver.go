@@ -5,11 +5,16 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
+	"time"
 
 	"weir/crdt"
 	"weir/limiter/store"
 	"weir/region/giving"
 )
+
+// giverPatience is how long a node may be silent until another gives in its
+// stead.
+const giverPatience = 1500 * time.Millisecond
 
 const reservePercent = giving.DefaultReservePercent
 
@@ -85,7 +90,7 @@ func (g *giver) giveOf(n *node, r *quotaRule, row *crdt.Row) {
 // knows of, the one with the highest score.
 func (n *node) givesOf(id crdt.RowID) bool {
 	for _, m := range n.region.nodes {
-		if m != n && n.up[m.name] && score(id, m.name) > score(id, n.name) {
+		if m != n && n.up[m.name] && n.core.Silence(n.now(), m.name) < giverPatience && score(id, m.name) > score(id, n.name) {
 			return false
 		}
 	}
