@@ -26,8 +26,10 @@ type wait struct {
 }
 
 const (
-	// stallTime is how long a region may be without rights while enough is left.
-	stallTime = 2 * time.Second
+	// stallTime is how long a cost may wait for rights while enough is left. A cost
+	// of one waits under two seconds; larger ones longer, as smaller ones may take
+	// first what was given for them.
+	stallTime = 3 * time.Second
 	// reserved is the part of what is left that others may keep: each of two
 	// regions a fifth of its third, and what six nodes took ahead.
 	reserved = 0.2*2/3 + 0.06
@@ -138,8 +140,8 @@ func TestStallsAreTold(t *testing.T) {
 				c.meanwhile(s)
 			}
 			s.denied(at(1000), part, 10, c.left)
-			s.denied(at(2501), part, 10, c.left)
-			s.denied(at(2600), part, 10, c.left) // one stall is told once
+			s.denied(at(3501), part, 10, c.left)
+			s.denied(at(3600), part, 10, c.left) // one stall is told once
 			if got := s.takeProblems(); len(got) != c.want {
 				t.Errorf("problems %q, want %d", got, c.want)
 			}
