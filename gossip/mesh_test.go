@@ -134,8 +134,8 @@ func TestThreeRegionsConverge(t *testing.T) {
 		t.Errorf("Each met %d rows, %d are unsaved; want 100", seen, rows)
 	}
 	for _, member := range ap.Members() {
-		want := Member{Name: member.Name, Region: member.Name[:2], Store: "memory", Addr: member.Addr, Self: member.Name == "ap-1"}
-		if member != want || member.Addr == "" {
+		want := Member{Name: member.Name, Region: member.Name[:2], Store: "memory", Addr: member.Addr, Self: member.Name == "ap-1", Silence: member.Silence}
+		if member != want || member.Addr == "" || member.Silence > 10*time.Second || (member.Self && member.Silence != 0) {
 			t.Errorf("member %+v, want %+v", member, want)
 		}
 	}
