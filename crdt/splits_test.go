@@ -148,7 +148,7 @@ func TestMergeOfSplitsIsAJoin(t *testing.T) {
 			}
 		}
 		if again, err := NewSplits(all); err != nil || !sameSplits(again, merged) {
-			t.Errorf("taken in in another order: %v", err)
+			t.Errorf("given in another order: %v", err)
 		}
 		back.Merge(&c)
 		if !reflect.DeepEqual(before, a.All()) || !sameSplits(merged, ab) {

@@ -62,6 +62,7 @@ func (n *Node) repairFigures() []telemetry.Figure {
 		gauge("weir_gossip_rows_withheld", "Rows with gifts that this node's disk does not hold yet; other nodes are told the state before.", func() int64 { return int64(n.mesh.Stats().RowsWithheld) }),
 		figure("rows_unknown_total", "Rows asked for because a peer told of a change to a row not known here.", func(s gossip.Stats) uint64 { return s.RowsUnknown }),
 		figure("rows_repaired_total", "Rows sent to a peer that was found to lack them.", func(s gossip.Stats) uint64 { return s.RowsRepaired }),
+		figure("splits_sent_total", "Frames that told a peer how rights are split among regions: it had shown that it knows otherwise.", func(s gossip.Stats) uint64 { return s.SplitsSent }),
 		figure("repairs_dropped_total", "Times that such rows were too many at once; the peer finds them by itself.", func(s gossip.Stats) uint64 { return s.RepairsDropped }),
 		figure("requests_dropped_total", "Requests of peers' sessions dropped because too many waited; they are made again.", func(s gossip.Stats) uint64 { return s.RequestsDropped }),
 		gauge("weir_gossip_parcels_waiting", "Parcels (refunds) for other regions that no node there has taken yet.", func() int64 { return int64(n.mesh.Stats().ParcelsWaiting) }),

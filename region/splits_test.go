@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -273,9 +274,8 @@ func TestARegionWithoutAShareLivesOnGifts(t *testing.T) {
 	for _, name := range []string{"eu", "us"} {
 		startNode(t, name, func(cfg *config.Config) { cfg.Regions, cfg.Gossip.Join = regions, []string{seed.GossipAddr()} })
 	}
-	za, l := logged(t, "za", func(cfg *config.Config) {
-		cfg.Regions, cfg.Gossip.Join = append(regions[:3:3], config.Region{Name: "za", Weight: 5}), []string{seed.GossipAddr()}
-	})
+	more := slices.Concat(regions, []config.Region{{Name: "za", Weight: 5}})
+	za, l := logged(t, "za", func(cfg *config.Config) { cfg.Regions, cfg.Gossip.Join = more, []string{seed.GossipAddr()} })
 	if lines := l.lines(differ); len(lines) != 1 || !strings.Contains(lines[0], "za:5") {
 		t.Errorf("it says %q", lines)
 	}

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -139,7 +138,7 @@ func FuzzParseSplits(f *testing.F) {
 	f.Add("1 %20=1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if s, err := parseSplits(text); err == nil && formatSplits(&s) != text {
-			t.Error(fmt.Sprintf("%q", formatSplits(&s)))
+			t.Errorf("it is written as %q", formatSplits(&s))
 		}
 	})
 }
